@@ -1,0 +1,51 @@
+/** Content blocks of messages, as Pi 0.78.0 to 1.5.2 write them. Unknown fields are allowed and kept. */
+import * as Schema from "effect/Schema"
+
+export const TextBlock = Schema.Struct({
+  type: Schema.Literal("text"),
+  text: Schema.String,
+  textSignature: Schema.optionalKey(Schema.String)
+})
+export type TextBlock = typeof TextBlock.Type
+
+export const ThinkingBlock = Schema.Struct({
+  type: Schema.Literal("thinking"),
+  thinking: Schema.String,
+  thinkingSignature: Schema.optionalKey(Schema.String),
+  redacted: Schema.optionalKey(Schema.Boolean)
+})
+export type ThinkingBlock = typeof ThinkingBlock.Type
+
+export const ImageBlock = Schema.Struct({
+  type: Schema.Literal("image"),
+  /** Base64 without the `data:` prefix. */
+  data: Schema.String,
+  mimeType: Schema.String
+})
+export type ImageBlock = typeof ImageBlock.Type
+
+export const ToolCallBlock = Schema.Struct({
+  type: Schema.Literal("toolCall"),
+  /** May be empty: pi-rust writes `""` for some providers (seed 004). */
+  id: Schema.String,
+  name: Schema.String,
+  arguments: Schema.Record(Schema.String, Schema.Unknown),
+  thoughtSignature: Schema.optionalKey(Schema.String),
+  /** 1.5 */
+  namespace: Schema.optionalKey(Schema.String),
+  /** 1.5: the model's arguments were no JSON; `arguments` is then `{}`. */
+  argumentsError: Schema.optionalKey(Schema.Unknown)
+})
+export type ToolCallBlock = typeof ToolCallBlock.Type
+
+/** Blocks of types this library does not know; they are passed through. */
+export const UnknownBlock = Schema.Struct({ type: Schema.String })
+export type UnknownBlock = typeof UnknownBlock.Type
+
+export const UserBlock = Schema.Union([TextBlock, ImageBlock])
+export const AssistantBlock = Schema.Union([TextBlock, ThinkingBlock, ToolCallBlock])
+
+export const isTextBlock = Schema.is(TextBlock)
+export const isThinkingBlock = Schema.is(ThinkingBlock)
+export const isImageBlock = Schema.is(ImageBlock)
+export const isToolCallBlock = Schema.is(ToolCallBlock)

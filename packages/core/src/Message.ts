@@ -1,0 +1,142 @@
+/**
+ * Messages: what stands in `message` of a message entry, by role. Required is what Pi needs in order to load the
+ * message and go on (found by leaving fields out of files given to Pi 0.78.0 and 1.5.2); everything else is optional.
+ * Unknown fields are allowed and kept.
+ */
+import * as Schema from "effect/Schema"
+import { UnknownBlock } from "./ContentBlock.ts"
+import { Usage } from "./Usage.ts"
+
+const Blocks = Schema.Array(UnknownBlock)
+const StringOrBlocks = Schema.Union([Schema.String, Blocks])
+/** Unix time in milliseconds. */
+const Timestamp = Schema.optionalKey(Schema.Number)
+
+export const UserMessage = Schema.Struct({
+  role: Schema.Literal("user"),
+  content: StringOrBlocks,
+  timestamp: Timestamp
+})
+export type UserMessage = typeof UserMessage.Type
+
+export const AssistantMessage = Schema.Struct({
+  role: Schema.Literal("assistant"),
+  content: Blocks,
+  usage: Schema.optionalKey(Usage),
+  api: Schema.optionalKey(Schema.String),
+  provider: Schema.optionalKey(Schema.String),
+  model: Schema.optionalKey(Schema.String),
+  /** `stop`, `length`, `toolUse`, `error`, `aborted`; 1.5 adds `deferred` (and `pending`, never written). */
+  stopReason: Schema.optionalKey(Schema.String),
+  errorMessage: Schema.optionalKey(Schema.String),
+  responseModel: Schema.optionalKey(Schema.String),
+  responseId: Schema.optionalKey(Schema.String),
+  diagnostics: Schema.optionalKey(Schema.Array(Schema.Unknown)),
+  timestamp: Timestamp,
+  /** 1.5 */
+  thinkingLevel: Schema.optionalKey(Schema.String),
+  providerThinkingLevel: Schema.optionalKey(Schema.Unknown),
+  deferred: Schema.optionalKey(Schema.Unknown),
+  rawStopReason: Schema.optionalKey(Schema.Unknown),
+  endTurn: Schema.optionalKey(Schema.Boolean),
+  durationMs: Schema.optionalKey(Schema.Number)
+})
+export type AssistantMessage = typeof AssistantMessage.Type
+
+export const ToolResultMessage = Schema.Struct({
+  role: Schema.Literal("toolResult"),
+  toolCallId: Schema.String,
+  content: Blocks,
+  toolName: Schema.optionalKey(Schema.String),
+  isError: Schema.optionalKey(Schema.Boolean),
+  /** Tool-specific; extensions keep snapshots of their state here (seed 001). */
+  details: Schema.optionalKey(Schema.Unknown),
+  timestamp: Timestamp,
+  /** 1.5 */
+  usage: Schema.optionalKey(Usage),
+  nestedCalls: Schema.optionalKey(Schema.Unknown),
+  durationMs: Schema.optionalKey(Schema.Number)
+})
+export type ToolResultMessage = typeof ToolResultMessage.Type
+
+/** The user's own `!command`. */
+export const BashExecutionMessage = Schema.Struct({
+  role: Schema.Literal("bashExecution"),
+  command: Schema.String,
+  output: Schema.String,
+  exitCode: Schema.optionalKey(Schema.NullOr(Schema.Number)),
+  cancelled: Schema.optionalKey(Schema.Boolean),
+  truncated: Schema.optionalKey(Schema.Boolean),
+  fullOutputPath: Schema.optionalKey(Schema.String),
+  /** `!!command`: kept out of the context. */
+  excludeFromContext: Schema.optionalKey(Schema.Boolean),
+  timestamp: Timestamp
+})
+export type BashExecutionMessage = typeof BashExecutionMessage.Type
+
+/** In files from version 2 migration, and in contexts (made from `custom_message` entries). */
+export const CustomMessage = Schema.Struct({
+  role: Schema.Literal("custom"),
+  customType: Schema.optionalKey(Schema.String),
+  content: StringOrBlocks,
+  display: Schema.optionalKey(Schema.Boolean),
+  details: Schema.optionalKey(Schema.Unknown),
+  timestamp: Timestamp
+})
+export type CustomMessage = typeof CustomMessage.Type
+
+/** 1.5 only: system prompt sections and tools, as they change. */
+export const SystemMessage = Schema.Struct({
+  role: Schema.Literal("system"),
+  content: StringOrBlocks,
+  /** A null takes the section away. */
+  sections: Schema.optionalKey(Schema.Record(Schema.String, Schema.NullOr(Schema.String))),
+  toolsAdded: Schema.optionalKey(
+    Schema.Array(
+      Schema.Struct({
+        name: Schema.String,
+        description: Schema.optionalKey(Schema.String),
+        parameters: Schema.optionalKey(Schema.Unknown)
+      })
+    )
+  ),
+  toolsRemoved: Schema.optionalKey(Schema.Array(Schema.Struct({ name: Schema.String }))),
+  timestamp: Timestamp
+})
+export type SystemMessage = typeof SystemMessage.Type
+
+/** Never in a file: stands for a `compaction` entry in a context. */
+export const CompactionSummaryMessage = Schema.Struct({
+  role: Schema.Literal("compactionSummary"),
+  summary: Schema.String,
+  tokensBefore: Schema.optionalKey(Schema.Number),
+  timestamp: Timestamp
+})
+export type CompactionSummaryMessage = typeof CompactionSummaryMessage.Type
+
+/** Never in a file: stands for a `branch_summary` entry in a context. */
+export const BranchSummaryMessage = Schema.Struct({
+  role: Schema.Literal("branchSummary"),
+  summary: Schema.String,
+  fromId: Schema.optionalKey(Schema.String),
+  timestamp: Timestamp
+})
+export type BranchSummaryMessage = typeof BranchSummaryMessage.Type
+
+/** Messages that a session file may hold. */
+export const StoredMessage = Schema.Union([
+  UserMessage,
+  AssistantMessage,
+  ToolResultMessage,
+  BashExecutionMessage,
+  CustomMessage,
+  SystemMessage
+])
+export type StoredMessage = typeof StoredMessage.Type
+
+export const isUserMessage = Schema.is(UserMessage)
+export const isAssistantMessage = Schema.is(AssistantMessage)
+export const isToolResultMessage = Schema.is(ToolResultMessage)
+export const isBashExecutionMessage = Schema.is(BashExecutionMessage)
+export const isCustomMessage = Schema.is(CustomMessage)
+export const isSystemMessage = Schema.is(SystemMessage)

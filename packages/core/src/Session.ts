@@ -1,0 +1,83 @@
+/**
+ * A whole session in memory: the bytes it was read from, its lines, its entries and their tree. Printing it gives back
+ * what was read, byte for byte, damaged lines included.
+ */
+import { type SessionDiagnostic } from "./SessionDiagnostic.ts"
+import { HeaderLine, SessionEntry, type SessionLine } from "./SessionLine.ts"
+import { SessionReader } from "./SessionReader.ts"
+import { SessionTree } from "./SessionTree.ts"
+import { concat, encodeUtf8 } from "./internal/utf8.ts"
+
+export interface Session {
+  /** Undefined when the file has none: then it is no session for Pi. */
+  readonly header: HeaderLine | undefined
+  /** Every line in file order: header, entries, blank and damaged ones. */
+  readonly lines: ReadonlyArray<SessionLine>
+  readonly tree: SessionTree
+  /** What the reader and the tree noticed, in file order. */
+  readonly diagnostics: ReadonlyArray<SessionDiagnostic>
+}
+
+/** Puts a session together from lines in file order. */
+export const fromLines = (
+  lines: ReadonlyArray<SessionLine>,
+  readerDiagnostics: ReadonlyArray<SessionDiagnostic> = []
+): Session => {
+  let header: HeaderLine | undefined
+  const entries: Array<SessionEntry> = []
+  for (const line of lines) {
+    if (line instanceof SessionEntry) entries.push(line)
+    else if (header === undefined && line instanceof HeaderLine) header = line
+  }
+  const tree = SessionTree.make(entries)
+  const diagnostics = [...readerDiagnostics, ...tree.diagnostics].sort((a, b) => a.byteOffset - b.byteOffset)
+  return { header, lines, tree, diagnostics }
+}
+
+/** Reads a session from its bytes, whole or in chunks. Never throws on content. */
+export const read = (bytes: Uint8Array | Iterable<Uint8Array>): Session => {
+  const reader = new SessionReader()
+  const lines: Array<SessionLine> = []
+  for (const chunk of bytes instanceof Uint8Array ? [bytes] : bytes) {
+    for (const line of reader.push(chunk)) lines.push(line)
+  }
+  for (const line of reader.end()) lines.push(line)
+  return fromLines(lines, reader.diagnostics)
+}
+
+/** Reads a session from text (tests, small programs). */
+export const readText = (text: string): Session => read(encodeUtf8(text))
+
+const NEWLINE = encodeUtf8("\n")
+
+/** The bytes of lines in order; neighbours in memory come out as one piece. */
+export function* print(lines: Iterable<SessionLine>): Generator<Uint8Array> {
+  let source: Uint8Array | undefined
+  let start = 0
+  let end = 0
+  for (const line of lines) {
+    const follows = line.terminated && line.source[line.end] === 0x0a
+    if (line.source !== source || line.start !== end) {
+      if (source !== undefined && end > start) yield source.subarray(start, end)
+      source = line.source
+      start = line.start
+    }
+    end = follows ? line.end + 1 : line.end
+    if (line.terminated && !follows) {
+      yield source.subarray(start, end)
+      yield NEWLINE
+      source = undefined
+    }
+  }
+  if (source !== undefined && end > start) yield source.subarray(start, end)
+}
+
+/** The whole session as one array of bytes. */
+export const toBytes = (session: Session): Uint8Array => concat([...print(session.lines), new Uint8Array(0)])
+
+/** The session as Pi loads it: without the entries that only this reader recovered from damaged lines. */
+export const asPiReads = (session: Session): Session =>
+  fromLines(
+    session.lines.filter((line) => !(line instanceof SessionEntry && line.recovered)),
+    session.diagnostics
+  )

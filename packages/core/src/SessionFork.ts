@@ -1,0 +1,85 @@
+/**
+ * New session files made from old ones.
+ *
+ * `branch` is Pi's `createBranchedSession` (`/fork`, `/clone`): the path from the root to an entry. It follows 1.5.2,
+ * which closes the parents of entries that stood behind labels and keeps the compaction boundary; 0.78.0 leaves such
+ * entries without a parent, which cuts the history off, and that is nothing to reproduce. Where no label lies inside
+ * the path both give the same. `whole` is `--fork`: every entry, verbatim, under a new header.
+ */
+import * as EntryId from "./EntryId.ts"
+import { type JsonObject, stringAt } from "./Json.ts"
+import * as Session from "./Session.ts"
+import { CURRENT_VERSION } from "./SessionHeader.ts"
+import { HeaderLine, SessionEntry } from "./SessionLine.ts"
+import * as SessionMigration from "./SessionMigration.ts"
+
+/** What the new header says; Pi's own fields, in Pi's order. */
+export interface ForkHeader {
+  readonly id: string
+  /** ISO 8601. */
+  readonly timestamp: string
+  readonly cwd: string
+  /** Path of the file forked from. */
+  readonly parentSession?: string
+}
+
+const headerOf = (header: ForkHeader): HeaderLine => {
+  const { id, timestamp, cwd, parentSession } = header
+  return HeaderLine.make({ type: "session", version: CURRENT_VERSION, id, timestamp, cwd, parentSession })
+}
+
+/**
+ * The branch that ends at `leafId` as a session of its own: labels inside it are added again at its end, parents are
+ * closed, a compaction keeps what it kept. Undefined when there is no such entry.
+ */
+export const branch = (source: Session.Session, leafId: string, header: ForkHeader): Session.Session | undefined => {
+  const tree = SessionMigration.toCurrent(source).tree
+  const path = tree.getBranch(leafId)
+  if (path.length === 0) return undefined
+
+  const kept: Array<SessionEntry> = []
+  const replacementByLabelId = new Map<string, string>()
+  let pendingLabels: Array<string> = []
+  let parentId: string | null = null
+  for (const entry of path) {
+    if (entry.id === null) continue
+    if (entry.type === "label") {
+      pendingLabels.push(entry.id)
+      continue
+    }
+    for (const labelId of pendingLabels) replacementByLabelId.set(labelId, entry.id)
+    pendingLabels = []
+    kept.push(rechain(entry, parentId, replacementByLabelId))
+    parentId = entry.id
+  }
+
+  const ids = new Set(kept.flatMap((entry) => entry.id ?? []))
+  const labels: Array<SessionEntry> = []
+  for (const [targetId, { label, timestamp }] of tree.labels()) {
+    if (!ids.has(targetId)) continue
+    const id = EntryId.derive(ids, header.id, "label", targetId)
+    labels.push(SessionEntry.make({ type: "label", id, parentId, timestamp, targetId, label }))
+    ids.add(id)
+    parentId = id
+  }
+  return Session.fromLines([headerOf(header), ...kept, ...labels])
+}
+
+/** Every entry of the session, unchanged, under a new header. A session of version 1 or 2 is migrated first. */
+export const whole = (source: Session.Session, header: ForkHeader): Session.Session =>
+  Session.fromLines([headerOf(header), ...SessionMigration.toCurrent(source).tree.getEntries()])
+
+/** The entry under its new parent; its own bytes when nothing changes. */
+const rechain = (
+  entry: SessionEntry,
+  parentId: string | null,
+  replacementByLabelId: ReadonlyMap<string, string>
+): SessionEntry => {
+  if (entry.type === "compaction") {
+    const payload: JsonObject = entry.decode()
+    const firstKeptEntryId = stringAt(payload, "firstKeptEntryId")
+    const moved = firstKeptEntryId === undefined ? undefined : replacementByLabelId.get(firstKeptEntryId)
+    if (moved !== undefined) return entry.rewrite({ ...payload, parentId, firstKeptEntryId: moved })
+  }
+  return entry.parentId === parentId ? entry : entry.rewrite({ ...entry.decode(), parentId })
+}

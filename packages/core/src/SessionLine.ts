@@ -1,0 +1,150 @@
+/**
+ * Lines of a session file. A line is a range of bytes somewhere in memory; what is known of it is read once, what it
+ * says is decoded only when asked. Entries, the header and everything else in the file are all lines, so that writing
+ * a session back is writing its lines.
+ */
+import { type Json, type JsonObject, isObject, objectAt, stringAt } from "./Json.ts"
+import { JsonScanner, decodeString } from "./internal/jsonScanner.ts"
+import { decodeUtf8, encodeUtf8 } from "./internal/utf8.ts"
+
+/** Any line: blank, damaged, or the base of the two below. */
+export class SessionLine {
+  /** Bytes that hold the line: `source[start, end)`, newline excluded. */
+  readonly source: Uint8Array
+  readonly start: number
+  readonly end: number
+  /** Line number from 1; entries recovered from one glued line share it. */
+  readonly line: number
+  /** Offset of the first byte in the file. */
+  readonly byteOffset: number
+  /** Whether a newline follows in the file. */
+  readonly terminated: boolean
+
+  constructor(source: Uint8Array, start: number, end: number, line: number, byteOffset: number, terminated: boolean) {
+    this.source = source
+    this.start = start
+    this.end = end
+    this.line = line
+    this.byteOffset = byteOffset
+    this.terminated = terminated
+  }
+
+  /** The original bytes, newline excluded. */
+  get bytes(): Uint8Array {
+    return this.source.subarray(this.start, this.end)
+  }
+
+  /** The original text; invalid UTF-8 shows as U+FFFD. */
+  get text(): string {
+    return decodeUtf8(this.source, this.start, this.end)
+  }
+}
+
+/** The parsed object of a line that the reader found to be one. Parses at each call. */
+const parseObject = (line: SessionLine): JsonObject => {
+  const value: Json = JSON.parse(line.text)
+  return isObject(value) ? value : {}
+}
+
+/** Where a line stands in its file. A line made anew has none: line 0, byte 0. */
+export interface Position {
+  readonly line: number
+  readonly byteOffset: number
+}
+
+const NOWHERE: Position = { line: 0, byteOffset: 0 }
+
+/** What the reader learns of an entry without decoding it. */
+export interface Envelope {
+  readonly type: string
+  readonly id: string | null
+  readonly parentId: string | null
+  readonly role: string | undefined
+  /** Range of the `timestamp` value relative to the line's start; -1 when there is none. */
+  readonly timestampStart: number
+  readonly timestampEnd: number
+  readonly recovered: boolean
+}
+
+/** The header: `{"type":"session","id":...}`. */
+export class HeaderLine extends SessionLine {
+  /** Makes the line that Pi would write for a header. */
+  static make(header: JsonObject, position: Position = NOWHERE): HeaderLine {
+    const bytes = encodeUtf8(`${JSON.stringify(header)}\n`)
+    return new HeaderLine(bytes, 0, bytes.length - 1, position.line, position.byteOffset, true)
+  }
+
+  /** Decodes the header; parses at each call. */
+  decode(): JsonObject {
+    return parseObject(this)
+  }
+}
+
+/** An entry: its original line and its envelope. */
+export class SessionEntry extends SessionLine {
+  readonly type: string
+  /** Null only in files of version 1, or where the file is damaged. */
+  readonly id: string | null
+  /** Null for a root. */
+  readonly parentId: string | null
+  /** `message.role` of a message entry. */
+  readonly role: string | undefined
+  /** True when the entry shared its line with another value, so Pi does not see it. */
+  readonly recovered: boolean
+  readonly #timestampStart: number
+  readonly #timestampEnd: number
+
+  constructor(
+    source: Uint8Array,
+    start: number,
+    end: number,
+    line: number,
+    byteOffset: number,
+    terminated: boolean,
+    envelope: Envelope
+  ) {
+    super(source, start, end, line, byteOffset, terminated)
+    this.type = envelope.type
+    this.id = envelope.id
+    this.parentId = envelope.parentId
+    this.role = envelope.role
+    this.recovered = envelope.recovered
+    this.#timestampStart = envelope.timestampStart
+    this.#timestampEnd = envelope.timestampEnd
+  }
+
+  /** Makes the line that Pi would write for an entry: `JSON.stringify` and a newline. */
+  static make(payload: JsonObject & { readonly type: string }, position: Position = NOWHERE): SessionEntry {
+    const bytes = encodeUtf8(`${JSON.stringify(payload)}\n`)
+    const end = bytes.length - 1
+    const scanner = new JsonScanner()
+    scanner.scan(bytes, 0, end)
+    const timestamp = typeof payload["timestamp"] === "string"
+    return new SessionEntry(bytes, 0, end, position.line, position.byteOffset, true, {
+      type: payload.type,
+      id: stringAt(payload, "id") ?? null,
+      parentId: stringAt(payload, "parentId") ?? null,
+      role: payload.type === "message" ? stringAt(objectAt(payload, "message") ?? {}, "role") : undefined,
+      timestampStart: timestamp ? scanner.timestamp.start : -1,
+      timestampEnd: timestamp ? scanner.timestamp.end : -1,
+      recovered: false
+    })
+  }
+
+  /** The entry's own timestamp, an ISO string as Pi writes it. */
+  get timestamp(): string | undefined {
+    return this.#timestampStart < 0
+      ? undefined
+      : decodeString(this.source, this.start + this.#timestampStart, this.start + this.#timestampEnd)
+  }
+
+  /** Decodes the whole entry, unknown fields included; parses at each call. */
+  decode(): JsonObject {
+    return parseObject(this)
+  }
+
+  /** This entry with another payload, in the same place of the file. */
+  rewrite(payload: JsonObject): SessionEntry {
+    return SessionEntry.make({ ...payload, type: this.type }, this)
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * Brings a session of version 1 or 2 to version 3, as Pi does when it opens one (0.78.0 to 1.5.2 agree), but with
+ * derived ids where Pi's are random: the same file always gives the same tree.
+ *
+ * Version 1 entries are a list: each gets an id and the entry before it as its parent (ids that are there are replaced,
+ * as Pi does), and a compaction's `firstKeptEntryIndex` becomes a `firstKeptEntryId`. Version 2 calls custom messages
+ * `hookMessage`. Lines that do not change keep their bytes.
+ */
+import * as EntryId from "./EntryId.ts"
+import { type JsonObject, numberAt, objectAt } from "./Json.ts"
+import * as Session from "./Session.ts"
+import { CURRENT_VERSION } from "./SessionHeader.ts"
+import { HeaderLine, SessionEntry, type SessionLine } from "./SessionLine.ts"
+
+/** Version of a session: 1 when the header does not say. */
+export const versionOf = (session: Session.Session): number =>
+  (session.header === undefined ? undefined : numberAt(session.header.decode(), "version")) ?? 1
+
+/** The session in the current version: itself when it is that already or has no header. */
+export const toCurrent = (session: Session.Session): Session.Session => {
+  const version = versionOf(session)
+  if (session.header === undefined || version >= CURRENT_VERSION) return session
+  const sessionId = String(session.header.decode()["id"])
+
+  const ids = new Set<string>()
+  let previousId: string | null = null
+  /** Ids by Pi's count of the lines it can read: the header is 0. */
+  const idByIndex: Array<string | undefined> = []
+  const lines: Array<SessionLine> = []
+  for (const line of session.lines) {
+    if (line === session.header && line instanceof HeaderLine) {
+      lines.push(HeaderLine.make({ ...line.decode(), version: CURRENT_VERSION }, line))
+      idByIndex.push(undefined)
+    } else if (line instanceof SessionEntry) {
+      let payload = line.decode()
+      const before = payload
+      if (version < 2) {
+        const id = EntryId.derive(ids, sessionId, String(ids.size), line.bytes)
+        ids.add(id)
+        payload = { ...payload, id, parentId: previousId }
+        previousId = id
+        if (!line.recovered) idByIndex.push(id)
+        if (payload["type"] === "compaction") payload = keptById(payload, idByIndex)
+      }
+      const message = objectAt(payload, "message")
+      if (payload["type"] === "message" && message?.["role"] === "hookMessage") {
+        payload = { ...payload, message: { ...message, role: "custom" } }
+      }
+      lines.push(payload === before ? line : line.rewrite(payload))
+    } else lines.push(line)
+  }
+  return Session.fromLines(lines)
+}
+
+const keptById = (payload: JsonObject, idByIndex: ReadonlyArray<string | undefined>): JsonObject => {
+  const index = numberAt(payload, "firstKeptEntryIndex")
+  if (index === undefined) return payload
+  const { firstKeptEntryIndex: _, ...rest } = payload
+  const id = idByIndex[index]
+  return id === undefined ? rest : { ...rest, firstKeptEntryId: id }
+}

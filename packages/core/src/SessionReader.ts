@@ -1,0 +1,345 @@
+/**
+ * The one reader of session files: bytes in, lines out. It takes chunks of any size, keeps no more than the longest
+ * line, never throws on content, and reports damage with line and byte. Whoever wants a whole session in memory calls
+ * `Session.read`; whoever streams pushes chunks and takes the lines that became complete.
+ */
+import { type Json } from "./Json.ts"
+import { type SessionDiagnostic, type Code } from "./SessionDiagnostic.ts"
+import { HeaderLine, SessionEntry, SessionLine } from "./SessionLine.ts"
+import { JsonScanner, type Range, decodeString } from "./internal/jsonScanner.ts"
+import { concat, decodeUtf8, indexOfNewline, isUtf8 } from "./internal/utf8.ts"
+
+/** Types and roles worth one shared string each; others are decoded where they stand. */
+const KNOWN = [
+  "message",
+  "model_change",
+  "thinking_level_change",
+  "compaction",
+  "branch_summary",
+  "custom",
+  "custom_message",
+  "label",
+  "session_info",
+  "usage",
+  "context_edit",
+  "session",
+  "user",
+  "assistant",
+  "toolResult",
+  "bashExecution",
+  "system"
+]
+
+const equals = (bytes: Uint8Array, start: number, text: string): boolean => {
+  for (let i = 0; i < text.length; i++) if (bytes[start + i] !== text.charCodeAt(i)) return false
+  return true
+}
+
+/** The string value in a range, or undefined when it is absent or no string. */
+const stringIn = (bytes: Uint8Array, range: Range): string | undefined =>
+  range.start < 0 || bytes[range.start] !== 0x22 ? undefined : decodeString(bytes, range.start, range.end)
+
+const knownStringIn = (bytes: Uint8Array, range: Range): string | undefined => {
+  if (range.start < 0) return undefined
+  const length = range.end - range.start - 2
+  for (const known of KNOWN) {
+    if (known.length === length && bytes[range.start] === 0x22 && equals(bytes, range.start + 1, known)) return known
+  }
+  return stringIn(bytes, range)
+}
+
+/** How often, at the most, the bytes of a damaged line are walked in search of whole entries. */
+const RECOVERY_WORK = 32
+
+const isSpace = (byte: number): boolean => byte === 0x20 || byte === 0x0d || byte === 0x09
+
+export class SessionReader {
+  readonly #scanner = new JsonScanner()
+  readonly #diagnostics: Array<SessionDiagnostic> = []
+  #header: HeaderLine | undefined
+  /** Below 2 entries have no ids, so their absence is no damage. */
+  #version = 1
+  #sawValue = false
+  #sawCrlf = false
+  /** Pieces of a line whose newline has not come yet. */
+  #pending: Array<Uint8Array> = []
+  #line = 0
+  /** Offset in the file of the next unread byte. */
+  #offset = 0
+  #batch: Array<SessionLine> = []
+  #ended = false
+
+  /** The header, once its line has been read. */
+  get header(): HeaderLine | undefined {
+    return this.#header
+  }
+
+  /** Everything noticed so far, in file order. */
+  get diagnostics(): ReadonlyArray<SessionDiagnostic> {
+    return this.#diagnostics
+  }
+
+  /**
+   * Takes the next bytes and returns the lines that they completed, in file order. The reader's lines point into
+   * `chunk`: do not reuse its memory.
+   */
+  push(chunk: Uint8Array): ReadonlyArray<SessionLine> {
+    this.#batch = []
+    let start = 0
+    let newline = indexOfNewline(chunk, 0)
+    if (newline < 0) {
+      if (chunk.length > 0) this.#pending.push(chunk)
+      return this.#batch
+    }
+    if (this.#pending.length > 0) {
+      this.#pending.push(chunk.subarray(0, newline + 1))
+      const joined = concat(this.#pending)
+      this.#pending = []
+      this.#readLine(joined, 0, joined.length - 1, true, isUtf8(joined))
+      start = newline + 1
+      newline = indexOfNewline(chunk, start)
+    }
+    if (newline >= 0) {
+      const last = chunk.lastIndexOf(0x0a)
+      // Newlines never fall inside a character, so whole lines can be checked at once.
+      const valid = isUtf8(chunk.subarray(start, last))
+      while (newline >= 0) {
+        this.#readLine(chunk, start, newline, true, valid || isUtf8(chunk.subarray(start, newline)))
+        start = newline + 1
+        newline = start > last ? -1 : indexOfNewline(chunk, start)
+      }
+    }
+    if (start < chunk.length) this.#pending.push(chunk.subarray(start))
+    return this.#batch
+  }
+
+  /** Ends the input: returns the last line when it had no newline. Call once. */
+  end(): ReadonlyArray<SessionLine> {
+    this.#batch = []
+    if (this.#ended) return this.#batch
+    this.#ended = true
+    if (this.#pending.length > 0) {
+      const joined = concat([...this.#pending, Uint8Array.of(0x0a)])
+      this.#pending = []
+      const end = joined.length - 1
+      this.#readLine(joined, 0, end, false, isUtf8(joined.subarray(0, end)))
+    }
+    if (this.#header === undefined) {
+      this.#report("missing-header", 1, 0, 'no line {"type":"session","id":"..."}: this is not a Pi session file')
+    }
+    return this.#batch
+  }
+
+  #report(code: Code, line: number, byteOffset: number, message: string, entryId?: string | null): void {
+    this.#diagnostics.push({
+      code,
+      line,
+      byteOffset,
+      message,
+      ...(typeof entryId === "string" ? { entryId } : {})
+    })
+  }
+
+  /** `bytes[end]` is a newline. `terminated` tells whether it is in the file. */
+  #readLine(bytes: Uint8Array, lineStart: number, end: number, terminated: boolean, validUtf8: boolean): void {
+    const number = ++this.#line
+    let start = lineStart
+    let offset = this.#offset
+    this.#offset += end - start + (terminated ? 1 : 0)
+    if (offset === 0 && bytes[start] === 0xef && bytes[start + 1] === 0xbb && bytes[start + 2] === 0xbf) {
+      this.#report("bom", number, 0, "a byte order mark before the header; Pi 1.5 refuses the file")
+      this.#batch.push(new SessionLine(bytes, start, start + 3, number, 0, false))
+      start += 3
+      offset += 3
+    }
+    if (!validUtf8) {
+      this.#report("invalid-utf8", number, offset, "bytes that are not UTF-8; they are kept, and read as U+FFFD")
+    }
+    if (end > start && bytes[end - 1] === 0x0d && !this.#sawCrlf) {
+      this.#sawCrlf = true
+      this.#report("crlf", number, offset, "lines end in CR LF (reported once); Pi reads them, and writes LF")
+    }
+    const at = this.#scanner.scan(bytes, start, end)
+    if (at >= 0 && this.#isSpace(bytes, at, end)) {
+      this.#value(bytes, start, end, number, offset, terminated, false)
+      if (!terminated) {
+        this.#report("missing-final-newline", number, this.#offset, "no newline at the end of the file")
+      }
+      return
+    }
+    if (this.#isSpace(bytes, start, end) || decodeUtf8(bytes, start, end).trim() === "") {
+      this.#batch.push(new SessionLine(bytes, start, end, number, offset, terminated))
+      return
+    }
+    this.#recover(bytes, start, end, number, offset, terminated)
+  }
+
+  #isSpace(bytes: Uint8Array, from: number, end: number): boolean {
+    for (let i = from; i < end; i++) if (!isSpace(bytes[i]!)) return false
+    return true
+  }
+
+  /** Takes the value that `#scanner` has just accepted in `bytes[start, end)`. */
+  #value(
+    bytes: Uint8Array,
+    start: number,
+    end: number,
+    line: number,
+    byteOffset: number,
+    terminated: boolean,
+    recovered: boolean
+  ): void {
+    const scanner = this.#scanner
+    let first = start
+    while (isSpace(bytes[first]!)) first++
+    if (bytes[first] !== 0x7b) {
+      this.#sawValue = true
+      this.#report("not-an-object", line, byteOffset, "a JSON value that is no object; it is kept but is no entry")
+      this.#batch.push(new SessionLine(bytes, start, end, line, byteOffset, terminated))
+      return
+    }
+    const type = knownStringIn(bytes, scanner.type)
+    const id = stringIn(bytes, scanner.id) ?? null
+    if (type === "session") {
+      this.#headerCandidate(bytes, start, end, line, byteOffset, terminated, id)
+      return
+    }
+    this.#sawValue = true
+    if (type === undefined) {
+      this.#report("missing-type", line, byteOffset, 'an object without a "type"; it is kept but is no entry')
+      this.#batch.push(new SessionLine(bytes, start, end, line, byteOffset, terminated))
+      return
+    }
+    if (id === null && this.#version >= 2) {
+      this.#report("missing-id", line, byteOffset, `an entry of type ${JSON.stringify(type)} without an id`)
+    }
+    const timestamp = scanner.timestamp
+    const hasTimestamp = timestamp.start >= 0 && bytes[timestamp.start] === 0x22
+    this.#batch.push(
+      new SessionEntry(bytes, start, end, line, byteOffset, terminated, {
+        type,
+        id,
+        parentId: stringIn(bytes, scanner.parentId) ?? null,
+        role: type === "message" ? knownStringIn(bytes, scanner.role) : undefined,
+        timestampStart: hasTimestamp ? timestamp.start - start : -1,
+        timestampEnd: hasTimestamp ? timestamp.end - start : -1,
+        recovered
+      })
+    )
+  }
+
+  #headerCandidate(
+    bytes: Uint8Array,
+    start: number,
+    end: number,
+    line: number,
+    byteOffset: number,
+    terminated: boolean,
+    id: string | null
+  ): void {
+    if (id === null || this.#header !== undefined) {
+      const code = id === null ? "missing-id" : "duplicate-header"
+      this.#report(code, line, byteOffset, id === null ? "a header without an id" : "a second header; it is ignored")
+      this.#batch.push(new SessionLine(bytes, start, end, line, byteOffset, terminated))
+      return
+    }
+    const header = new HeaderLine(bytes, start, end, line, byteOffset, terminated)
+    const version: Json | undefined = header.decode()["version"]
+    this.#header = header
+    this.#version = typeof version === "number" ? version : 1
+    if (this.#sawValue) {
+      this.#report(
+        "header-not-first",
+        line,
+        byteOffset,
+        "the header is not the first entry; Pi takes the file for none"
+      )
+    }
+    this.#sawValue = true
+    this.#batch.push(header)
+  }
+
+  /**
+   * A line that is no single JSON value: reads what whole entries it holds (an append glued to an earlier line, whole
+   * or torn) and keeps the rest as a damaged line.
+   */
+  #recover(bytes: Uint8Array, start: number, end: number, line: number, byteOffset: number, terminated: boolean): void {
+    const damaged = (from: number, to: number, last: boolean): void => {
+      this.#batch.push(new SessionLine(bytes, from, to, line, byteOffset + from - start, last && terminated))
+    }
+    const errorAt = this.#scanner.scannedTo
+    let damagedFrom = -1
+    let found = 0
+    let at = start
+    // Nested objects would be walked once for each of their parents: bound the work by the length of the line.
+    let budget = RECOVERY_WORK * (end - start)
+    while (at < end && budget > 0) {
+      const stop = this.#looksLikeEntry(bytes, at, end)
+      budget -= this.#scanner.scannedTo - at + 1
+      if (stop < 0) {
+        if (damagedFrom < 0) damagedFrom = at
+        const next = this.#nextCandidate(bytes, at + 1, end)
+        if (next < 0) break
+        at = next
+        continue
+      }
+      if (damagedFrom >= 0) {
+        damaged(damagedFrom, at, false)
+        damagedFrom = -1
+      }
+      const to = this.#isSpace(bytes, stop, end) ? end : stop
+      this.#value(bytes, at, to, line, byteOffset + at - start, to === end && terminated, true)
+      found++
+      at = to
+    }
+    if (damagedFrom < 0 && at < end) damagedFrom = at
+    if (damagedFrom >= 0) damaged(damagedFrom, end, true)
+    const what = found === 0 ? "" : `; ${found} whole ${found === 1 ? "entry" : "entries"} on it were recovered`
+    if (damagedFrom >= 0 && !terminated) {
+      this.#report("torn-line", line, byteOffset, `the last line breaks off${what}; it is kept as it is`)
+    } else if (found > 1 || (found === 1 && damagedFrom < 0)) {
+      this.#report("glued-line", line, byteOffset, `several values on one line, which Pi skips whole${what}`)
+    } else {
+      const where = byteOffset + errorAt - start
+      this.#report("malformed-line", line, byteOffset, `no JSON (near byte ${where})${what}; the rest is kept as it is`)
+    }
+    if (damagedFrom < 0 && !terminated) {
+      this.#report("missing-final-newline", line, this.#offset, "no newline at the end of the file")
+    }
+  }
+
+  /**
+   * End of the entry that starts at `at`, or -1. Only an object with a type and an id or timestamp, followed by the
+   * end of the line or by another object, is taken for an entry: content blocks inside a torn one are not.
+   */
+  #looksLikeEntry(bytes: Uint8Array, at: number, end: number): number {
+    if (bytes[at] !== 0x7b) {
+      this.#scanner.scannedTo = at
+      return -1
+    }
+    const stop = this.#scanner.scan(bytes, at, end)
+    if (stop < 0) return -1
+    const { type, id, timestamp } = this.#scanner
+    if (type.start < 0 || bytes[type.start] !== 0x22) return -1
+    if (timestamp.start < 0 && id.start < 0) return -1
+    let next = stop
+    while (next < end && isSpace(bytes[next]!)) next++
+    return next === end || bytes[next] === 0x7b ? stop : -1
+  }
+
+  /** The next `{"` at or after `from`, or -1. */
+  #nextCandidate(bytes: Uint8Array, from: number, end: number): number {
+    for (let i = from; i + 1 < end; i++) {
+      if (bytes[i] === 0x7b && bytes[i + 1] === 0x22) return i
+    }
+    return -1
+  }
+}
+
+/** Parses the header of a file from its first bytes; undefined when they hold none. */
+export const peekHeader = (bytes: Uint8Array): HeaderLine | undefined => {
+  const reader = new SessionReader()
+  reader.push(bytes)
+  if (reader.header === undefined) reader.end()
+  return reader.header
+}

@@ -1,0 +1,181 @@
+/**
+ * Moving about in a session's tree, as values: what Pi's `/tree` prepares, does and announces (seed 001;
+ * `AgentSession.navigateTree` of 0.78.0 and 1.5.2). Nothing is written here; the entries that a move adds are handed
+ * back with the new tree.
+ */
+import * as EntryId from "./EntryId.ts"
+import { type Json, objectAt } from "./Json.ts"
+import { contentText } from "./ModelContext.ts"
+import { type PiProfile, newest } from "./PiProfile.ts"
+import { SessionEntry } from "./SessionLine.ts"
+import { type SessionTree } from "./SessionTree.ts"
+
+/** What `session_before_tree` tells an extension. */
+export interface TreePreparation {
+  readonly targetId: string
+  readonly oldLeafId: string | null
+  readonly commonAncestorId: string | null
+  /** The abandoned segment, oldest first: from below the common ancestor to the old leaf. */
+  readonly entriesToSummarize: ReadonlyArray<SessionEntry>
+  readonly userWantsSummary: boolean
+  readonly customInstructions: string | undefined
+  readonly replaceInstructions: boolean | undefined
+  readonly label: string | undefined
+}
+
+/** What `session_tree` tells an extension afterwards. */
+export interface SessionTreeEvent {
+  readonly oldLeafId: string | null
+  readonly newLeafId: string | null
+  readonly summaryEntry: SessionEntry | undefined
+  /** Whether the summary came from an extension; undefined without a summary. */
+  readonly fromExtension: boolean | undefined
+}
+
+/** A summary of the branch that is left. */
+export interface Summary {
+  readonly summary: string
+  readonly details?: Json
+  /** 1.5 */
+  readonly usage?: Json
+  readonly fromExtension?: boolean
+}
+
+/** When, and from what the ids of new entries are derived. */
+export interface Stamp {
+  /** ISO 8601. */
+  readonly timestamp: string
+  readonly seed: string
+}
+
+export interface Navigation {
+  readonly tree: SessionTree
+  readonly event: SessionTreeEvent
+  /** Entries added at the end of the file, in order: the summary, then the label. */
+  readonly appended: ReadonlyArray<SessionEntry>
+  /** Text of the user's message navigated to, for editing it again. */
+  readonly editorText: string | undefined
+}
+
+/** Prepares a move to `targetId`; undefined when there is no such entry. */
+export const prepare = (
+  tree: SessionTree,
+  targetId: string,
+  options: {
+    readonly summarize?: boolean
+    readonly customInstructions?: string
+    readonly replaceInstructions?: boolean
+    readonly label?: string
+  } = {}
+): TreePreparation | undefined => {
+  if (tree.getEntry(targetId) === undefined) return undefined
+  const { commonAncestor, up } = tree.pathBetween(tree.leafId, targetId)
+  return {
+    targetId,
+    oldLeafId: tree.leafId,
+    commonAncestorId: commonAncestor?.id ?? null,
+    entriesToSummarize: up.toReversed(),
+    userWantsSummary: options.summarize ?? false,
+    customInstructions: options.customInstructions,
+    replaceInstructions: options.replaceInstructions,
+    label: options.label
+  }
+}
+
+/**
+ * Makes the move. A user or custom message is taken up for editing: the leaf becomes its parent. A summary is attached
+ * there; the label goes on the summary, or on the target when there is none.
+ */
+export const navigate = (
+  tree: SessionTree,
+  preparation: TreePreparation,
+  stamp: Stamp,
+  summary?: Summary,
+  profile: PiProfile = newest
+): Navigation => {
+  const { targetId, oldLeafId, label } = preparation
+  const target = tree.getEntry(targetId)
+  const unchanged = { oldLeafId, newLeafId: oldLeafId, summaryEntry: undefined, fromExtension: undefined }
+  if (target === undefined || targetId === oldLeafId) {
+    return { tree, event: unchanged, appended: [], editorText: undefined }
+  }
+  const isEdited = target.role === "user" || target.type === "custom_message"
+  const newLeafId = isEdited ? target.parentId : targetId
+  let moved: SessionTree
+  let summaryEntry: SessionEntry | undefined
+  const appended: Array<SessionEntry> = []
+  if (summary !== undefined && summary.summary !== "") {
+    const branched = branchWithSummary(tree, newLeafId, { fromExtension: false, ...summary }, stamp, profile)
+    moved = branched.tree
+    summaryEntry = branched.entry
+    appended.push(branched.entry)
+  } else {
+    moved = newLeafId === null ? tree.resetLeaf() : (tree.branch(newLeafId) ?? tree.resetLeaf())
+  }
+  if (label !== undefined && label !== "") {
+    const entry = labelEntry(moved, summaryEntry?.id ?? targetId, label, stamp)
+    moved = moved.append(entry)
+    appended.push(entry)
+  }
+  return {
+    tree: moved,
+    event: {
+      oldLeafId,
+      newLeafId: moved.leafId,
+      summaryEntry,
+      fromExtension: summaryEntry === undefined ? undefined : (summary?.fromExtension ?? false)
+    },
+    appended,
+    editorText: isEdited ? textOf(target) : undefined
+  }
+}
+
+/**
+ * Moves the leaf to `branchFromId` (null: before the first entry) and appends a summary of what was left. `fromId` is
+ * the target in 0.78 and the leaf that was left in 1.5 (since 0.84.3); "root" for null.
+ */
+export const branchWithSummary = (
+  tree: SessionTree,
+  branchFromId: string | null,
+  summary: Summary,
+  stamp: Stamp,
+  profile: PiProfile = newest
+): { readonly tree: SessionTree; readonly entry: SessionEntry } => {
+  const fromId = (profile === "0.78" ? branchFromId : tree.leafId) ?? "root"
+  const id = newId(tree, stamp, "branch_summary")
+  const { timestamp } = stamp
+  const { details, usage, fromExtension } = summary
+  const common = { type: "branch_summary", id, parentId: branchFromId, timestamp, fromId, summary: summary.summary }
+  const entry = SessionEntry.make(
+    profile === "0.78"
+      ? { ...common, details, fromHook: fromExtension }
+      : { ...common, details, usage, fromHook: fromExtension }
+  )
+  return { tree: tree.append(entry), entry }
+}
+
+/** A label set on `targetId` (undefined clears it); it follows the leaf and becomes it, as in Pi. */
+export const labelEntry = (
+  tree: SessionTree,
+  targetId: string,
+  label: string | undefined,
+  stamp: Stamp
+): SessionEntry => {
+  const id = newId(tree, stamp, "label")
+  return SessionEntry.make({ type: "label", id, parentId: tree.leafId, timestamp: stamp.timestamp, targetId, label })
+}
+
+const newId = (tree: SessionTree, stamp: Stamp, kind: string): string =>
+  EntryId.derive(
+    { has: (id) => tree.getEntry(id) !== undefined },
+    stamp.seed,
+    stamp.timestamp,
+    kind,
+    String(tree.getEntries().length)
+  )
+
+/** The text of a user or custom message, joined as Pi puts it into the editor. */
+const textOf = (entry: SessionEntry): string => {
+  const payload = entry.decode()
+  return contentText(entry.type === "message" ? objectAt(payload, "message")?.["content"] : payload["content"], "")
+}

@@ -1,0 +1,292 @@
+/**
+ * A validating JSON scanner over bytes that reads a session line's envelope on the way.
+ *
+ * It accepts exactly what `JSON.parse` accepts (property-tested against it) but builds no values: strings are walked
+ * with one table look-up a byte and never decoded, which is why reading envelopes is faster than parsing. One scanner
+ * is reused for all lines of a session; the fields describe the last value scanned.
+ */
+
+import { decodeUtf8 } from "./utf8.ts"
+
+/** 0 = plain string byte; 1 = quote; 2 = backslash; 3 = control byte, not allowed raw in a string. */
+const STRING_CLASS = new Uint8Array(256)
+STRING_CLASS.fill(3, 0, 0x20)
+STRING_CLASS[0x22] = 1
+STRING_CLASS[0x5c] = 2
+
+/** Bytes that may follow a backslash, apart from `u`. */
+const ESCAPE = new Uint8Array(256)
+for (const char of '"\\/bfnrt') ESCAPE[char.charCodeAt(0)] = 1
+
+const HEX = new Uint8Array(256)
+for (const char of "0123456789abcdefABCDEF") HEX[char.charCodeAt(0)] = 1
+
+const isDigit = (byte: number): boolean => byte >= 0x30 && byte <= 0x39
+
+/** Byte range of a member's value, quotes included for a string; `start` is -1 when the member is absent. */
+export interface Range {
+  start: number
+  end: number
+}
+
+const absent = (): Range => ({ start: -1, end: -1 })
+
+/** What a depth-one or depth-two key means to the envelope. */
+const KEY_OTHER = 0
+const KEY_TYPE = 1
+const KEY_ID = 2
+const KEY_PARENT_ID = 3
+const KEY_TIMESTAMP = 4
+const KEY_MESSAGE = 5
+const KEY_ROLE = 6
+
+const matches = (bytes: Uint8Array, start: number, text: string): boolean => {
+  for (let i = 0; i < text.length; i++) {
+    if (bytes[start + i] !== text.charCodeAt(i)) return false
+  }
+  return true
+}
+
+const ENVELOPE_KEYS = new Map([
+  ["type", KEY_TYPE],
+  ["id", KEY_ID],
+  ["parentId", KEY_PARENT_ID],
+  ["timestamp", KEY_TIMESTAMP],
+  ["message", KEY_MESSAGE]
+])
+
+/** The value of a JSON string that the scanner accepted, quotes included in the range. */
+export const decodeString = (bytes: Uint8Array, start: number, end: number): string => {
+  const value: string = JSON.parse(decodeUtf8(bytes, start, end))
+  return value
+}
+
+export class JsonScanner {
+  /** Members of the last object scanned by `scan`; the last duplicate wins, as in `JSON.parse`. */
+  readonly type: Range = absent()
+  readonly id: Range = absent()
+  readonly parentId: Range = absent()
+  readonly timestamp: Range = absent()
+  /** `message.role` */
+  readonly role: Range = absent()
+  /** Where the last scan ended, well or not: just after the value, or at the byte that cannot stand there. */
+  scannedTo = 0
+
+  /** One element per open container: 1 = object, 0 = array. */
+  #stack = new Uint8Array(64)
+  /** Whether the last string walked held a backslash, so that a key may be spelt with escapes. */
+  #escaped = false
+
+  /**
+   * Scans one JSON value that starts at `start` (leading white space allowed) and returns the offset just after it,
+   * or -1 with `scannedTo` at the offending byte. `bytes[end]` must be a readable control byte such as the newline (it stops every loop).
+   */
+  scan(bytes: Uint8Array, start: number, end: number): number {
+    this.type.start = -1
+    this.id.start = -1
+    this.parentId.start = -1
+    this.timestamp.start = -1
+    this.role.start = -1
+
+    let stack = this.#stack
+    let depth = 0
+    /** Depth-one key whose value is being scanned. */
+    let key = KEY_OTHER
+    let inMessage = false
+    let valueStart = 0
+    let i = start
+
+    for (;;) {
+      // A value starts here.
+      i = this.#space(bytes, i, end)
+      const byte = bytes[i]!
+      if (depth === 1) valueStart = i
+      if (byte === 0x22) {
+        const roleStart = i
+        i = this.#string(bytes, i + 1)
+        if (i < 0) return -1
+        if (depth === 2 && key === KEY_ROLE) {
+          this.role.start = roleStart
+          this.role.end = i
+        }
+      } else if (byte === 0x7b || byte === 0x5b) {
+        if (depth === stack.length) {
+          const grown = new Uint8Array(depth * 2)
+          grown.set(stack)
+          this.#stack = stack = grown
+        }
+        const isObject = byte === 0x7b
+        stack[depth++] = isObject ? 1 : 0
+        if (depth === 2) {
+          inMessage = isObject && key === KEY_MESSAGE
+          // A later duplicate `message` replaces an earlier one, its role included.
+          if (key === KEY_MESSAGE) this.role.start = -1
+        }
+        i = this.#space(bytes, i + 1, end)
+        if (bytes[i] === (isObject ? 0x7d : 0x5d)) {
+          depth--
+          i++
+        } else if (isObject) {
+          const next = this.#key(bytes, i, end)
+          if (next < 0) return -1
+          if (depth === 1) key = this.#classify(bytes, i, next)
+          else if (depth === 2 && inMessage) key = this.#isRole(bytes, i, next) ? KEY_ROLE : KEY_MESSAGE
+          i = this.#colon(bytes, next, end)
+          if (i < 0) return -1
+          continue
+        } else continue
+      } else {
+        if (depth === 2 && key === KEY_ROLE) this.role.start = -1
+        i = this.#scalar(bytes, i)
+        if (i < 0) return -1
+      }
+
+      // A value ended here; close containers and find the next one.
+      for (;;) {
+        if (depth === 0) {
+          this.scannedTo = i
+          return i
+        }
+        if (depth === 1) {
+          if (key === KEY_MESSAGE || key === KEY_ROLE) {
+            if (bytes[valueStart] !== 0x7b) this.role.start = -1
+          } else if (key !== KEY_OTHER) this.#member(key, valueStart, i)
+        }
+        i = this.#space(bytes, i, end)
+        const after = bytes[i]!
+        const isObject = stack[depth - 1] === 1
+        if (after === 0x2c) {
+          i++
+          if (isObject) {
+            i = this.#space(bytes, i, end)
+            const next = this.#key(bytes, i, end)
+            if (next < 0) return -1
+            if (depth === 1) key = this.#classify(bytes, i, next)
+            else if (depth === 2 && inMessage) key = this.#isRole(bytes, i, next) ? KEY_ROLE : KEY_MESSAGE
+            i = this.#colon(bytes, next, end)
+            if (i < 0) return -1
+          }
+          break
+        }
+        if (after !== (isObject ? 0x7d : 0x5d)) return this.#fail(i)
+        depth--
+        if (depth === 1 && key === KEY_ROLE) key = KEY_MESSAGE
+        i++
+      }
+    }
+  }
+
+  #fail(at: number): -1 {
+    this.scannedTo = at
+    return -1
+  }
+
+  #space(bytes: Uint8Array, from: number, end: number): number {
+    let i = from
+    while (i < end) {
+      const byte = bytes[i]!
+      if (byte !== 0x20 && byte !== 0x0d && byte !== 0x09 && byte !== 0x0a) break
+      i++
+    }
+    return i
+  }
+
+  /** `i` is just after the opening quote; returns the offset after the closing one. */
+  #string(bytes: Uint8Array, from: number): number {
+    let i = from
+    this.#escaped = false
+    for (;;) {
+      let kind = STRING_CLASS[bytes[i]!]!
+      while (kind === 0) kind = STRING_CLASS[bytes[++i]!]!
+      if (kind === 1) return i + 1
+      if (kind === 3) return this.#fail(i)
+      this.#escaped = true
+      const escaped = bytes[i + 1]!
+      if (ESCAPE[escaped] === 1) i += 2
+      else if (
+        escaped === 0x75 &&
+        HEX[bytes[i + 2]!] === 1 &&
+        HEX[bytes[i + 3]!] === 1 &&
+        HEX[bytes[i + 4]!] === 1 &&
+        HEX[bytes[i + 5]!] === 1
+      )
+        i += 6
+      else return this.#fail(i)
+    }
+  }
+
+  #key(bytes: Uint8Array, at: number, end: number): number {
+    if (at >= end || bytes[at] !== 0x22) return this.#fail(at)
+    return this.#string(bytes, at + 1)
+  }
+
+  #colon(bytes: Uint8Array, from: number, end: number): number {
+    const i = this.#space(bytes, from, end)
+    return bytes[i] === 0x3a ? i + 1 : this.#fail(i)
+  }
+
+  #scalar(bytes: Uint8Array, at: number): number {
+    switch (bytes[at]) {
+      case 0x74:
+        return matches(bytes, at, "true") ? at + 4 : this.#fail(at)
+      case 0x66:
+        return matches(bytes, at, "false") ? at + 5 : this.#fail(at)
+      case 0x6e:
+        return matches(bytes, at, "null") ? at + 4 : this.#fail(at)
+      default:
+        return this.#number(bytes, at)
+    }
+  }
+
+  #number(bytes: Uint8Array, at: number): number {
+    let i = at
+    if (bytes[i] === 0x2d) i++
+    if (bytes[i] === 0x30) i++
+    else if (isDigit(bytes[i]!)) {
+      while (isDigit(bytes[i]!)) i++
+    } else return this.#fail(i)
+    if (bytes[i] === 0x2e) {
+      if (!isDigit(bytes[++i]!)) return this.#fail(i)
+      while (isDigit(bytes[i]!)) i++
+    }
+    if (bytes[i] === 0x65 || bytes[i] === 0x45) {
+      i++
+      if (bytes[i] === 0x2b || bytes[i] === 0x2d) i++
+      if (!isDigit(bytes[i]!)) return this.#fail(i)
+      while (isDigit(bytes[i]!)) i++
+    }
+    return i
+  }
+
+  /** What the key in `bytes[start, end)`, quotes included, means to the envelope at depth one. */
+  #classify(bytes: Uint8Array, start: number, end: number): number {
+    if (this.#escaped) return ENVELOPE_KEYS.get(decodeString(bytes, start, end)) ?? KEY_OTHER
+    const from = start + 1
+    switch (end - start - 2) {
+      case 2:
+        return matches(bytes, from, "id") ? KEY_ID : KEY_OTHER
+      case 4:
+        return matches(bytes, from, "type") ? KEY_TYPE : KEY_OTHER
+      case 7:
+        return matches(bytes, from, "message") ? KEY_MESSAGE : KEY_OTHER
+      case 8:
+        return matches(bytes, from, "parentId") ? KEY_PARENT_ID : KEY_OTHER
+      case 9:
+        return matches(bytes, from, "timestamp") ? KEY_TIMESTAMP : KEY_OTHER
+      default:
+        return KEY_OTHER
+    }
+  }
+
+  #isRole(bytes: Uint8Array, start: number, end: number): boolean {
+    if (this.#escaped) return decodeString(bytes, start, end) === "role"
+    return end - start === 6 && matches(bytes, start + 1, "role")
+  }
+
+  #member(key: number, start: number, end: number): void {
+    const range =
+      key === KEY_TYPE ? this.type : key === KEY_ID ? this.id : key === KEY_PARENT_ID ? this.parentId : this.timestamp
+    range.start = start
+    range.end = end
+  }
+}
