@@ -1,0 +1,62 @@
+/** What can go wrong with session files on disk, for callers to tell apart. */
+import type * as PlatformError from "effect/PlatformError"
+import * as Schema from "effect/Schema"
+
+/** The file system said no. */
+export class SessionFileError extends Schema.TaggedError<SessionFileError>()("SessionFileError", {
+  path: Schema.String,
+  /** What was being done, as in `cannot read`. */
+  operation: Schema.Literals(["read", "list", "write"]),
+  reason: Schema.String
+}) {
+  override get message(): string {
+    return `cannot ${this.operation} ${this.path}: ${this.reason}`
+  }
+}
+
+/** Turns a platform error into ours, with the path the caller knows. */
+export const fromPlatform =
+  (path: string, operation: SessionFileError["operation"]) =>
+  (error: PlatformError.PlatformError): SessionFileError =>
+    new SessionFileError({ path, operation, reason: explain(error) })
+
+const explain = (error: PlatformError.PlatformError): string => {
+  switch (error.reason._tag) {
+    case "NotFound":
+      return "no such file or directory"
+    case "PermissionDenied":
+      return "permission denied"
+    default:
+      return error.message
+  }
+}
+
+/** The file has no header, so it is no Pi session; nothing was changed. */
+export class NotASession extends Schema.TaggedError<NotASession>()("NotASession", {
+  path: Schema.String,
+  line: Schema.Int,
+  byteOffset: Schema.Int
+}) {
+  override get message(): string {
+    return `${this.path}:${this.line} (byte ${this.byteOffset}): not a Pi session: no line {"type":"session","id":"..."}`
+  }
+}
+
+/** The target holds something else than what would be written; it was left untouched. */
+export class TargetDiverged extends Schema.TaggedError<TargetDiverged>()("TargetDiverged", {
+  path: Schema.String,
+  why: Schema.Literals(["diverged", "another-session", "not-a-session"]),
+  /** First line that differs, from 1. */
+  line: Schema.Int,
+  /** First byte that differs. */
+  byteOffset: Schema.Int
+}) {
+  override get message(): string {
+    const what = {
+      diverged: "the file has gone another way",
+      "another-session": "the file holds another session",
+      "not-a-session": "the file is no Pi session"
+    }[this.why]
+    return `${this.path}: ${what} (line ${this.line}, byte ${this.byteOffset}); it was left as it is. Choose another target, or pass --force to move it aside`
+  }
+}
