@@ -1,0 +1,29 @@
+/** The header of a hydrated session. */
+import { createHash } from "node:crypto"
+import * as EntryId from "@pi-sessions/core/EntryId"
+import { type JsonObject } from "@pi-sessions/core/Json"
+import { CURRENT_VERSION, ID_PATTERN } from "@pi-sessions/core/SessionHeader"
+
+export interface Options {
+  readonly threadId: string
+  readonly mode: "semantic" | "lossless"
+  /** Derived from the thread's id when it is absent or breaks Pi's rule. */
+  readonly sessionId?: string | undefined
+  /** ISO 8601. */
+  readonly timestamp: string
+  readonly cwd: string
+}
+
+/** Pi 0.78 looks for the header in the first 512 bytes of a file. */
+const HEADER_BYTES = 512
+
+/** Header fields in Pi's order, `hydratedFrom` last; its thread id gives way to a hash where the line gets too long. */
+export const make = ({ threadId, mode, sessionId, timestamp, cwd }: Options): JsonObject => {
+  const id =
+    sessionId !== undefined && ID_PATTERN.test(sessionId) ? sessionId : EntryId.deriveSessionId("hydrate", threadId)
+  const header = { type: "session", version: CURRENT_VERSION, id, timestamp, cwd }
+  const full = { ...header, hydratedFrom: { threadId, mode } }
+  const hash = `sha256:${createHash("sha256").update(threadId).digest("hex")}`
+  const fits = Buffer.byteLength(JSON.stringify(full)) < HEADER_BYTES || hash.length >= threadId.length
+  return fits ? full : { ...header, hydratedFrom: { threadId: hash, mode } }
+}

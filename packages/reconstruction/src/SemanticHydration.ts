@@ -1,0 +1,314 @@
+/**
+ * Semantic hydration (seed 000, "now"): a thread that mirrors a session with losses becomes one linear session that Pi
+ * continues. What the result must satisfy is in docs/thread.md. The same thread gives the same bytes: ids are derived
+ * from thread entry ids, times come from the thread.
+ */
+import {
+  type ImageBlock,
+  type UnknownBlock,
+  isImageBlock,
+  isTextBlock,
+  isThinkingBlock,
+  isToolCallBlock
+} from "@pi-sessions/core/ContentBlock"
+import * as EntryId from "@pi-sessions/core/EntryId"
+import { type JsonObject } from "@pi-sessions/core/Json"
+import * as Session from "@pi-sessions/core/Session"
+import { HeaderLine, SessionEntry } from "@pi-sessions/core/SessionLine"
+import { type Usage } from "@pi-sessions/core/Usage"
+import * as ChatRepeats from "./ChatRepeats.ts"
+import * as HydratedHeader from "./HydratedHeader.ts"
+import { type Assistant, type Chat, type Thread, type ThreadEntry, type ToolResult } from "./Thread.ts"
+import * as ToolPairs from "./ToolPairs.ts"
+
+/** What becomes of tool calls that have their results; calls without one are always written as text. */
+export type ToolMode = "pairs" | "flatten" | "omit"
+
+export interface Options {
+  /** Working directory that the session continues in; written to the header. */
+  readonly cwd: string
+  readonly tools: ToolMode
+  /** Id of the session; derived from the thread's by default. */
+  readonly sessionId?: string
+}
+
+/** What hydration did with the thread, for a person to read. */
+export interface Summary {
+  readonly userTurns: number
+  readonly assistantTurns: number
+  readonly toolResults: number
+  readonly compactions: number
+  /** Assistant chats left out because a `pi.assistant` says the same. */
+  readonly repeatedChats: number
+  /** Calls without a result, written as text. */
+  readonly unansweredCalls: number
+  /** Results without a call, written as text (or left out with `omit`). */
+  readonly orphanResults: number
+}
+
+export interface Hydrated {
+  readonly session: Session.Session
+  readonly summary: Summary
+}
+
+type Of<Type extends ThreadEntry["type"]> = Extract<ThreadEntry, { readonly type: Type }>
+
+/** Hydrates; undefined when the thread holds no turn. */
+export const hydrate = (thread: Thread, options: Options): Hydrated | undefined => {
+  const writer = new LinearWriter(thread, options)
+  for (const entry of thread.entries) writer.add(entry)
+  return writer.finish()
+}
+
+/** Time of entries before any that the thread dates: it must not come from a clock. */
+const EPOCH = "1970-01-01T00:00:00.000Z"
+
+class LinearWriter {
+  readonly #thread: Thread
+  readonly #options: Options
+  readonly #pairs: ToolPairs.ToolPairs
+  readonly #repeats: ReadonlySet<string>
+  readonly #entries: Array<SessionEntry> = []
+  readonly #ids = new Set<string>()
+  /** First session entry made of each thread entry, by thread entry id. */
+  readonly #firstOf = new Map<string, SessionEntry>()
+  #timestamp = EPOCH
+  #count = {
+    userTurns: 0,
+    assistantTurns: 0,
+    toolResults: 0,
+    compactions: 0,
+    repeatedChats: 0,
+    unansweredCalls: 0,
+    orphanResults: 0
+  }
+
+  constructor(thread: Thread, options: Options) {
+    this.#thread = thread
+    this.#options = options
+    this.#pairs = ToolPairs.pair(thread.entries)
+    this.#repeats = ChatRepeats.find(thread.entries)
+  }
+
+  add(entry: ThreadEntry): void {
+    if (entry.createdAt !== undefined && !Number.isNaN(Date.parse(entry.createdAt))) this.#timestamp = entry.createdAt
+    switch (entry.type) {
+      case "chat":
+        return this.#chat(entry)
+      case "pi.assistant":
+        return this.#assistant(entry)
+      case "pi.tool_result":
+        return this.#pairs.answering.has(entry.id) ? undefined : this.#orphan(entry)
+      case "pi.compaction":
+        return this.#compaction(entry)
+      default:
+        return
+    }
+  }
+
+  finish(): Hydrated | undefined {
+    if (this.#count.userTurns + this.#count.assistantTurns === 0) return undefined
+    const first = this.#entries[0]?.timestamp ?? EPOCH
+    const header = HydratedHeader.make({
+      threadId: this.#thread.id,
+      mode: "semantic",
+      sessionId: this.#options.sessionId,
+      timestamp: first,
+      cwd: this.#options.cwd
+    })
+    return { session: Session.fromLines([HeaderLine.make(header), ...this.#entries]), summary: this.#count }
+  }
+
+  #append(source: ThreadEntry, part: string, payload: JsonObject & { readonly type: string }): void {
+    const id = EntryId.derive(this.#ids, this.#thread.id, source.id, part)
+    this.#ids.add(id)
+    const { type, ...rest } = payload
+    const parentId = this.#entries.at(-1)?.id ?? null
+    const entry = SessionEntry.make({ type, id, parentId, timestamp: this.#timestamp, ...rest })
+    this.#entries.push(entry)
+    if (!this.#firstOf.has(source.id)) this.#firstOf.set(source.id, entry)
+  }
+
+  /** Milliseconds of a message: its own time, else its entry's. */
+  #time(own: number | undefined): number {
+    return own ?? Date.parse(this.#timestamp)
+  }
+
+  #user(source: ThreadEntry, part: string, content: string | ReadonlyArray<JsonObject>, timestamp?: number): void {
+    this.#append(source, part, {
+      type: "message",
+      message: { role: "user", content, timestamp: this.#time(timestamp) }
+    })
+  }
+
+  #chat(entry: Of<"chat">): void {
+    const { role } = entry.payload
+    if (role === "assistant") {
+      if (this.#repeats.has(entry.id)) this.#count.repeatedChats++
+      else if (entry.payload.text) this.#assistantMessage(entry, [{ type: "text", text: entry.payload.text }], {})
+      return
+    }
+    const content = chatContent(entry.payload)
+    if (content.length === 0) return
+    if (role === "user") {
+      this.#count.userTurns++
+      this.#user(entry, "user", content)
+    } else {
+      this.#append(entry, "system", { type: "custom_message", customType: "thread-system", content, display: true })
+    }
+  }
+
+  #assistant(entry: Of<"pi.assistant">): void {
+    const { payload } = entry
+    const failed = ToolPairs.hasFailed(entry)
+    const pairs = this.#pairs.byAssistant.get(entry.id) ?? []
+    const kept: Array<ToolPairs.ToolPair> = []
+    const content = typeof payload.content === "string" ? [{ type: "text", text: payload.content }] : payload.content
+    let call = 0
+    const blocks = content.flatMap((block): ReadonlyArray<JsonObject> => {
+      if (!isToolCallBlock(block))
+        return isTextBlock(block) || isThinkingBlock(block) ? [{ ...block }] : unknownBlock(block)
+      const pair = pairs[call++]
+      if (pair?.result === undefined) {
+        this.#count.unansweredCalls++
+        const why = failed ? "the turn broke off" : "no result was recorded"
+        return [{ type: "text", text: `[Tool call, ${why}: ${callText(block.name, block.arguments)}]` }]
+      }
+      kept.push(pair)
+      if (this.#options.tools === "omit") return []
+      if (this.#options.tools === "flatten") {
+        return [{ type: "text", text: `[Tool call: ${callText(block.name, block.arguments)}]` }]
+      }
+      return [{ ...block, id: pair.id }]
+    })
+    if (blocks.length > 0 || failed) this.#assistantMessage(entry, blocks, payload)
+    if (this.#options.tools === "omit") return
+    for (const { id, block, result } of kept) {
+      if (result !== undefined) this.#result(result, id, block.name)
+    }
+  }
+
+  #assistantMessage(source: ThreadEntry, content: ReadonlyArray<JsonObject>, payload: Partial<Assistant>): void {
+    this.#count.assistantTurns++
+    const calls = content.some((block) => block["type"] === "toolCall")
+    const { content: _, api, provider, model, usage, stopReason, timestamp, ...rest } = payload
+    this.#append(source, "assistant", {
+      type: "message",
+      message: {
+        role: "assistant",
+        content,
+        api,
+        provider,
+        model,
+        usage: fullUsage(usage),
+        stopReason: calls ? "toolUse" : stopReason === undefined || stopReason === "toolUse" ? "stop" : stopReason,
+        timestamp: this.#time(timestamp),
+        ...rest
+      }
+    })
+  }
+
+  #result(source: Of<"pi.tool_result">, toolCallId: string, callName: string): void {
+    this.#count.toolResults++
+    const { payload } = source
+    const content = resultContent(payload)
+    const toolName = payload.toolName ?? callName
+    if (this.#options.tools === "flatten") {
+      const head = { type: "text", text: `[Result of tool ${toolName}]` }
+      this.#user(source, "result", [head, ...content], payload.timestamp)
+      return
+    }
+    const timestamp = this.#time(payload.timestamp)
+    const { details, isError = false } = payload
+    this.#append(source, "result", {
+      type: "message",
+      message: { role: "toolResult", ...payload, toolCallId, toolName, content, details, isError, timestamp }
+    })
+  }
+
+  #orphan(entry: Of<"pi.tool_result">): void {
+    this.#count.orphanResults++
+    if (this.#options.tools === "omit") return
+    const head = `[Result of tool ${entry.payload.toolName ?? "unknown"}; its call was not recorded]`
+    this.#user(
+      entry,
+      "result",
+      [{ type: "text", text: head }, ...resultContent(entry.payload)],
+      entry.payload.timestamp
+    )
+  }
+
+  #compaction(entry: Of<"pi.compaction">): void {
+    this.#count.compactions++
+    const { summary, tokensBefore = 0 } = entry.payload
+    const firstKeptEntryId = this.#firstKept(entry) ?? this.#keepNothing(entry)
+    this.#append(entry, "compaction", { type: "compaction", summary, firstKeptEntryId, tokensBefore })
+  }
+
+  /**
+   * The session entry that `keptFrom` stands for: made of that thread entry, or of the next one before the compaction
+   * that made any. Never a tool result, which would be sent without its call.
+   */
+  #firstKept(compaction: Of<"pi.compaction">): string | undefined {
+    const { keptFrom } = compaction.payload
+    const { entries } = this.#thread
+    const end = entries.indexOf(compaction)
+    const start = keptFrom === undefined ? -1 : entries.findIndex((entry) => entry.id === keptFrom)
+    if (start < 0) return undefined
+    for (const entry of entries.slice(start, end)) {
+      const made = this.#firstOf.get(entry.id)
+      if (made === undefined || made.id === null) continue
+      if (made.role !== "toolResult") return made.id
+      const call = this.#entries
+        .slice(0, this.#entries.indexOf(made))
+        .findLast((before) => before.role !== "toolResult")
+      if (call?.id) return call.id
+    }
+    return undefined
+  }
+
+  /** An entry that adds nothing to the context, for a compaction that keeps nothing: both Pis then send the summary only. */
+  #keepNothing(compaction: Of<"pi.compaction">): string | undefined {
+    this.#append(compaction, "boundary", { type: "custom", customType: "pi-sessions.compaction-boundary" })
+    return this.#entries.at(-1)?.id ?? undefined
+  }
+}
+
+const callText = (name: string, args: JsonObject): string => `${name} ${JSON.stringify(args)}`
+
+/** A block of a type that Pi does not know could crash it: its text stays. */
+const unknownBlock = (block: UnknownBlock): ReadonlyArray<JsonObject> =>
+  isImageBlock(block)
+    ? [{ type: "text", text: "[image]" }]
+    : [{ type: "text", text: `[block of type ${block.type}] ${JSON.stringify(block)}` }]
+
+const chatContent = (chat: Chat): string | ReadonlyArray<JsonObject> => {
+  const text = chat.text ?? ""
+  const attachments = chat.attachments ?? []
+  if (attachments.length === 0) return text
+  const blocks = attachments.map(({ mimeType, data }): JsonObject =>
+    mimeType.startsWith("image/") && data !== undefined
+      ? { type: "image", data, mimeType }
+      : { type: "text", text: `[attachment of type ${mimeType}]` }
+  )
+  return text === "" ? blocks : [{ type: "text", text }, ...blocks]
+}
+
+const resultContent = ({ content }: ToolResult): ReadonlyArray<JsonObject> => {
+  if (content === undefined || content === null) return []
+  if (typeof content === "string") return [{ type: "text", text: content }]
+  return content.flatMap((block) => (isTextBlock(block) || isResultImage(block) ? [{ ...block }] : unknownBlock(block)))
+}
+
+const isResultImage = (block: UnknownBlock): block is ImageBlock => isImageBlock(block)
+
+/** All counts that Pi adds up, the mirrored ones or zero. */
+const fullUsage = (usage: Usage | undefined): JsonObject => ({
+  input: 0,
+  output: 0,
+  cacheRead: 0,
+  cacheWrite: 0,
+  totalTokens: 0,
+  ...usage,
+  cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0, ...usage?.cost }
+})

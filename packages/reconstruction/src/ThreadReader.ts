@@ -1,0 +1,121 @@
+/**
+ * Bytes of a thread file to a `Thread`. The lines are read by the reader of session files: a thread entry has the same
+ * envelope (`id`, `type`), and is parsed only when its type is one that hydration uses, so chunks, which are most of a
+ * long thread, cost no more than finding their end.
+ */
+import * as Exit from "effect/Exit"
+import * as Schema from "effect/Schema"
+import { type Json, isArray, isObject, stringAt } from "@pi-sessions/core/Json"
+import { SessionEntry, type SessionLine } from "@pi-sessions/core/SessionLine"
+import { SessionReader } from "@pi-sessions/core/SessionReader"
+import * as Thread from "./Thread.ts"
+
+const isThreadEntry = Schema.is(Thread.ThreadEntry)
+const decodeThreadEntry = Schema.decodeUnknownExit(Thread.ThreadEntry)
+const USED_TYPES: ReadonlySet<string> = new Set(Object.keys(Thread.ThreadEntry.cases))
+
+/** What is wrong with an entry that is no `ThreadEntry`. */
+const issueOf = (value: Json): string => {
+  const exit = decodeThreadEntry(value)
+  if (Exit.isSuccess(exit)) return ""
+  return exit.cause.reasons.map((reason) => (reason._tag === "Fail" ? reason.error.message : "")).join("; ")
+}
+
+/** Builds a thread up from the lines of its file. */
+class ThreadBuilder {
+  readonly #source: string
+  #threadId: string | undefined
+  readonly #seen = new Set<string>()
+  readonly #entries: Array<Thread.ThreadEntry> = []
+  readonly #passedOver = new Map<string, number>()
+  readonly #diagnostics: Array<Thread.ThreadDiagnostic> = []
+  #repeated = 0
+
+  constructor(source: string) {
+    this.#source = source
+  }
+
+  report(line: SessionLine, entryId: string | undefined, message: string): void {
+    this.#diagnostics.push({ line: line.line, byteOffset: line.byteOffset, entryId, message })
+  }
+
+  add(line: SessionLine): void {
+    if (!(line instanceof SessionEntry)) return
+    if (line.id === null) {
+      this.report(line, undefined, `an entry of type ${JSON.stringify(line.type)} without an id; it is left out`)
+      return
+    }
+    if (this.#seen.has(line.id)) {
+      this.#repeated++
+      return
+    }
+    this.#seen.add(line.id)
+    if (!USED_TYPES.has(line.type)) {
+      this.#passedOver.set(line.type, (this.#passedOver.get(line.type) ?? 0) + 1)
+      return
+    }
+    const entry = line.decode()
+    if (!isThreadEntry(entry)) {
+      this.report(line, line.id, `${issueOf(entry)}; the entry is left out`)
+      return
+    }
+    this.#threadId ??= entry.threadId
+    this.#entries.push(entry)
+  }
+
+  finish(diagnostics: ReadonlyArray<Thread.ThreadDiagnostic>): Thread.Thread {
+    return {
+      id: this.#threadId ?? this.#source,
+      entries: this.#entries,
+      passedOver: this.#passedOver,
+      repeated: this.#repeated,
+      diagnostics: [...diagnostics, ...this.#diagnostics].sort((a, b) => a.byteOffset - b.byteOffset)
+    }
+  }
+}
+
+/**
+ * Reads a thread: JSONL, one entry a line, or one JSON document with an `entries` array. Never throws on content.
+ * `source` names it in case no entry does.
+ */
+export const read = (chunks: ReadonlyArray<Uint8Array>, source: string): Thread.Thread => {
+  const builder = new ThreadBuilder(source)
+  const page = pageOf(chunks)
+  if (page !== undefined) {
+    page.forEach((entry, index) => {
+      const position = { line: index + 1, byteOffset: 0 }
+      const type = isObject(entry) ? stringAt(entry, "type") : undefined
+      if (isObject(entry) && type !== undefined) builder.add(SessionEntry.make({ ...entry, type }, position))
+    })
+    return builder.finish([])
+  }
+  const reader = new SessionReader()
+  for (const chunk of chunks) for (const line of reader.push(chunk)) builder.add(line)
+  for (const line of reader.end()) builder.add(line)
+  return builder.finish(
+    reader.diagnostics
+      .filter(({ code }) => code !== "missing-header" && code !== "missing-id")
+      .map(({ line, byteOffset, entryId, code, message }) => ({
+        line,
+        byteOffset,
+        entryId,
+        message: `${code}: ${message}`
+      }))
+  )
+}
+
+/** The `entries` of a thread given as one JSON document; undefined when it is not one. */
+const pageOf = (chunks: ReadonlyArray<Uint8Array>): ReadonlyArray<Json> | undefined => {
+  const first = chunks[0]
+  if (first === undefined) return undefined
+  // A thread of JSONL starts with an entry, a document with `{` and then `"entries"` or a line break.
+  const [line] = new SessionReader().push(first.subarray(0, 1 << 16))
+  if (line instanceof SessionEntry) return undefined
+  try {
+    const value: Json = JSON.parse(Buffer.concat(chunks).toString("utf8"))
+    const entries = isObject(value) ? value["entries"] : undefined
+    return isArray(entries) ? entries : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,79 @@
+/**
+ * Which tool result answers which tool call in a thread. Results are looked for after their call wherever they stand
+ * (a person may have written in between). Calls without an id (seed 004) are paired by order and tool name and get a
+ * derived id. A turn that ended in an error or was aborted has no results: Pi leaves it out of later requests.
+ */
+import * as EntryId from "@pi-sessions/core/EntryId"
+import { isToolCallBlock, type ToolCallBlock } from "@pi-sessions/core/ContentBlock"
+import { type ThreadEntry } from "./Thread.ts"
+
+type Assistant = Extract<ThreadEntry, { readonly type: "pi.assistant" }>
+type Result = Extract<ThreadEntry, { readonly type: "pi.tool_result" }>
+
+/** A call block of an assistant turn and what answered it. */
+export interface ToolPair {
+  readonly block: ToolCallBlock
+  /** The call's own id, or a derived one where that is empty or taken in the same turn. */
+  readonly id: string
+  readonly result: Result | undefined
+}
+
+export interface ToolPairs {
+  /** Calls of each assistant entry (by its id), in order. */
+  readonly byAssistant: ReadonlyMap<string, ReadonlyArray<ToolPair>>
+  /** Ids of result entries that answer a call. */
+  readonly answering: ReadonlySet<string>
+}
+
+/** Whether Pi would leave this turn out of later requests. */
+export const hasFailed = (assistant: Assistant): boolean =>
+  assistant.payload.stopReason === "error" || assistant.payload.stopReason === "aborted"
+
+export const pair = (entries: ReadonlyArray<ThreadEntry>): ToolPairs => {
+  type Open = { -readonly [K in keyof ToolPair]: ToolPair[K] }
+  const byAssistant = new Map<string, ReadonlyArray<Open>>()
+  const answering = new Set<string>()
+  /** All unanswered calls so far, oldest first. */
+  let open: Array<Open> = []
+  for (const entry of entries) {
+    if (entry.type === "pi.assistant") {
+      const calls = callsOf(entry)
+      byAssistant.set(entry.id, calls)
+      if (!hasFailed(entry)) open.push(...calls)
+    } else if (entry.type === "pi.tool_result") {
+      const call = findCall(open, entry)
+      if (call === undefined) continue
+      call.result = entry
+      answering.add(entry.id)
+      open = open.filter((other) => other !== call)
+    }
+  }
+  return { byAssistant, answering }
+}
+
+const callsOf = (assistant: Assistant): Array<{ block: ToolCallBlock; id: string; result: Result | undefined }> => {
+  const { content } = assistant.payload
+  if (typeof content === "string") return []
+  const used = new Set<string>()
+  return content.flatMap((block, index) => {
+    if (!isToolCallBlock(block)) return []
+    const id =
+      block.id !== "" && !used.has(block.id)
+        ? block.id
+        : `call_${EntryId.derive(used, assistant.id, "toolCall", String(index))}`
+    used.add(id)
+    return [{ block, id, result: undefined }]
+  })
+}
+
+/** By id the newest open call; without one the oldest open call of that tool that has no id either. */
+const findCall = <Call extends { readonly block: ToolCallBlock }>(
+  open: ReadonlyArray<Call>,
+  { payload }: Result
+): Call | undefined => {
+  const id = payload.toolCallId ?? ""
+  if (id !== "") return open.findLast(({ block }) => block.id === id)
+  return open.find(
+    ({ block }) => block.id === "" && (payload.toolName === undefined || payload.toolName === block.name)
+  )
+}

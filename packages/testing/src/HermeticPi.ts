@@ -1,0 +1,80 @@
+/**
+ * Everything a test needs to run real Pis: a temporary folder, a scripted model, and an agent folder for each version.
+ *
+ * All of it lives in the scope. The versions share the model and the working folder, but not the agent folder.
+ */
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import * as Fs from "node:fs/promises"
+import * as Os from "node:os"
+import * as Path from "node:path"
+import * as PiAgentDir from "./PiAgentDir.ts"
+import * as PiProcess from "./PiProcess.ts"
+import * as PiVersion from "./PiVersion.ts"
+import * as ScriptedModel from "./ScriptedModel.ts"
+
+/** Options of one run; the folders are the environment's own unless told. */
+export type RunOptions = Partial<Omit<PiProcess.PiProcessOptions, "args" | "agentDir" | "home">>
+
+/** A place to run real Pis in. */
+export interface HermeticPi {
+  /** The temporary folder that holds all others; a real path. */
+  readonly root: string
+  /** The working folder of a run, empty at first. */
+  readonly cwd: string
+  readonly home: string
+  /** A folder for session files. Pi does not look into it by itself. */
+  readonly sessionDir: string
+  readonly agentDir: (version: PiVersion.PiVersion) => string
+  readonly model: ScriptedModel.ScriptedModel
+  /** Runs Pi to its end; any exit code is a success. */
+  readonly run: (
+    version: PiVersion.PiVersion,
+    args: ReadonlyArray<string>,
+    options?: RunOptions
+  ) => Effect.Effect<PiProcess.PiExit, PiProcess.PiProcessError>
+  /** Resumes a session file, or starts it, with one prompt. */
+  readonly prompt: (
+    version: PiVersion.PiVersion,
+    sessionFile: string,
+    prompt: string,
+    options?: RunOptions
+  ) => Effect.Effect<PiProcess.PiExit, PiProcess.PiProcessError>
+  /** What the model was sent, by all runs. */
+  readonly requests: Effect.Effect<ReadonlyArray<ScriptedModel.ChatRequest>>
+}
+
+/** A temporary folder that goes with the scope; a real path. */
+export const temporaryFolder: Effect.Effect<string, never, Scope.Scope> = Effect.acquireRelease(
+  Effect.promise(async () => Fs.mkdtemp(Path.join(await Fs.realpath(Os.tmpdir()), "pi-sessions-"))),
+  (dir) => Effect.promise(() => Fs.rm(dir, { recursive: true, force: true, maxRetries: 3 }))
+)
+
+/** Makes the place, with a model that follows `script`. */
+export const make = Effect.fnUntraced(function* (
+  script?: ScriptedModel.Script
+): Effect.fn.Return<HermeticPi, never, Scope.Scope> {
+  const root = yield* temporaryFolder
+  const model = yield* ScriptedModel.make(script)
+  const folder = (name: string) => Path.join(root, name)
+  const agentDir = (version: PiVersion.PiVersion) => folder(`agent-${version}`)
+  const cwd = folder("project")
+  const home = folder("home")
+  const sessionDir = folder("sessions")
+  for (const dir of [cwd, home, sessionDir]) yield* Effect.promise(() => Fs.mkdir(dir))
+  for (const version of PiVersion.versions) yield* PiAgentDir.write(agentDir(version), model.url)
+
+  const run: HermeticPi["run"] = (version, args, options) =>
+    PiProcess.run(version, { cwd, ...options, home, agentDir: agentDir(version), args })
+  return {
+    root,
+    cwd,
+    home,
+    sessionDir,
+    agentDir,
+    model,
+    run,
+    prompt: (version, sessionFile, prompt, options) => run(version, ["--session", sessionFile, "-p", prompt], options),
+    requests: model.requests
+  }
+})
