@@ -1,0 +1,325 @@
+/**
+ * Gas Town roles from paths: a working directory, an agent's address below its town, Pi's session directory name.
+ *
+ * The rule is gastown's own (`detectRole` in `internal/cmd/role.go`): path parts relative to the town root, the first
+ * match from the left, any depth below it. A log holds no file system to look for `mayor/town.json`, so the town root
+ * is told, or seen in the path, or guessed; a reading says which. Pure: nothing is looked up on disk.
+ */
+import type { Role } from "./GasTown.ts"
+
+/** Who an agent is. Only dog, crew and polecat have a name; mayor, deacon, boot and dog belong to no rig. */
+export interface Identity {
+  readonly role: Role
+  readonly name?: string
+  readonly rig?: string
+}
+
+/** What a working directory says about its agent. */
+export interface CwdReading extends Identity {
+  /** The town's (or Gas City's) root, with `/` as separator. */
+  readonly town?: string
+  /** `town`: read relative to a known town root. `loose`: no root is known, any project may have such a directory. */
+  readonly certainty: "town" | "loose"
+  /** The path allows a second reading, so what the session itself says is better evidence. */
+  readonly ambiguous: boolean
+}
+
+export interface PathOptions {
+  /** The town's root directory. Without it, a part named `gt` (the usual name) or a Gas City `.gc` marks the root. */
+  readonly town?: string
+}
+
+interface Place extends Identity {
+  readonly ambiguous: boolean
+}
+
+interface Path {
+  readonly root: string
+  readonly parts: ReadonlyArray<string>
+}
+
+/** Puts an identity together without keys that hold `undefined`. */
+export const identity = (role: Role, name?: string, rig?: string): Identity => ({
+  role,
+  ...(name === undefined ? {} : { name }),
+  ...(rig === undefined ? {} : { rig })
+})
+
+const place = (role: Role, name?: string, rig?: string, ambiguous = false): Place => ({
+  ...identity(role, name, rig),
+  ambiguous
+})
+
+const parsePath = (text: string): Path => {
+  const slashed = text.replaceAll("\\", "/")
+  const drive = /^[A-Za-z]:/u.exec(slashed)?.[0].toUpperCase() ?? ""
+  const rest = slashed.slice(drive.length)
+  const parts: Array<string> = []
+  for (const part of rest.split("/")) {
+    if (part === "..") parts.pop()
+    else if (part !== "" && part !== ".") parts.push(part)
+  }
+  return { root: rest.startsWith("/") ? `${drive}/` : drive, parts }
+}
+
+const printPath = (path: Path, length: number = path.parts.length): string =>
+  path.root + path.parts.slice(0, length).join("/")
+
+/** A directory in one spelling: single `/` as separator, none at the end, no `.` or `..`, drive letter in capitals. */
+export const normalize = (path: string): string => printPath(parsePath(path))
+
+/**
+ * A crew directory. `gt worktree beads`, run by joe of gastown, makes `beads/crew/gastown-joe` and joe stays gastown's;
+ * Gas City names it `joe-from-gastown`. Today's crew names hold no `-`, rigs of forks do, so the last one splits.
+ */
+const crewMember = (rig: string, directory: string): Place => {
+  const from = /^(.+)-from-(.+)$/u.exec(directory)
+  if (from !== null) return place("crew", from[1], from[2], true)
+  const dash = directory.lastIndexOf("-")
+  const source = directory.slice(0, Math.max(dash, 0))
+  const name = directory.slice(dash + 1)
+  return source === "" || name === "" || source === rig
+    ? place("crew", directory, rig)
+    : place("crew", name, source, true)
+}
+
+const inRig = (rig: string, directory: string | undefined, name: string | undefined): Place => {
+  if (rig.startsWith(".")) return place("unknown")
+  // The refinery starts in the rig's canonical clone when its own worktree is missing, and no mayor ever does; gt still
+  // answers mayor there.
+  if (directory === "mayor") return place("mayor", undefined, rig, true)
+  if (directory === "witness" || directory === "refinery") return place(directory, undefined, rig)
+  if (directory === "polecats" && name !== undefined) return place("polecat", name, rig)
+  if (directory === "crew" && name !== undefined) return crewMember(rig, name)
+  return place("unknown", undefined, rig)
+}
+
+const inCity = (parts: ReadonlyArray<string>): Place => {
+  const [kind, first, second, third] = parts
+  if ((kind !== "agents" && kind !== "worktrees") || first === undefined) return place("unknown")
+  if (kind === "agents") {
+    if (first === "mayor" || first === "deacon" || first === "boot") return place(first)
+    if (first === "dogs" && second !== undefined) return place("dog", second)
+  }
+  return inRig(first, second, third)
+}
+
+const inTown = (parts: ReadonlyArray<string>): Place => {
+  const [first, second, third] = parts
+  if (first === undefined) return place("unknown")
+  if (first === ".gc") return inCity(parts.slice(1))
+  if (first === "mayor") return place("mayor")
+  if (first === "deacon") {
+    if (second !== "dogs" || third === undefined) return place("deacon")
+    return third === "boot" ? place("boot") : place("dog", third)
+  }
+  return inRig(first, second, third)
+}
+
+const read = (path: Path, townLength: number, certainty: CwdReading["certainty"]): CwdReading => {
+  const town = printPath(path, townLength)
+  return { ...inTown(path.parts.slice(townLength)), ...(town === "" ? {} : { town }), certainty }
+}
+
+/** The lengths of the prefixes that a `gt` ends or a `.gc` follows, outermost first, as gt looks for its town. */
+const townLengths = (parts: ReadonlyArray<string>): Array<number> => {
+  const lengths: Array<number> = []
+  parts.forEach((part, index) => {
+    if (part === ".gc") lengths.push(index)
+    if (part === "gt") lengths.push(index + 1)
+  })
+  return lengths
+}
+
+/** Directories of homes: what lies in them is a person's, so `/Users/deacon` is no deacon and `/home` is no town. */
+const HOMES: ReadonlySet<string | undefined> = new Set(["home", "Users"])
+
+const anchorStart = (parts: ReadonlyArray<string>, index: number): number | undefined => {
+  switch (parts[index]) {
+    case "deacon":
+      return index
+    case "mayor":
+      return parts[index + 1] === "rig" && index > 0 ? index - 1 : index
+    case "witness":
+    case "refinery":
+    case "polecats":
+    case "crew":
+      return index > 0 ? index - 1 : undefined
+    default:
+      return undefined
+  }
+}
+
+const byAnchor = (path: Path): CwdReading => {
+  for (let index = 0; index < path.parts.length; index++) {
+    const start = anchorStart(path.parts, index)
+    if (start === undefined || HOMES.has(path.parts[start - 1])) continue
+    const reading = read(path, start, "loose")
+    if (reading.role !== "unknown") return reading
+  }
+  return { ...place("unknown"), certainty: "loose" }
+}
+
+/**
+ * Reads the role from a working directory, by path parts from the left below the town root. The root is `town`, else
+ * the outermost prefix that ends in a part `gt` or holds a Gas City `.gc` and gives a role, else the parent of the
+ * leftmost part that looks like an agent's directory (`loose`). Windows and POSIX spellings read alike. A directory of
+ * the town without a role, such as the root or a rig's root, is `unknown`, with its rig.
+ */
+export const fromCwd = (cwd: string, options: PathOptions = {}): CwdReading => {
+  const path = parsePath(cwd)
+  if (options.town !== undefined) {
+    const town = parsePath(options.town)
+    const inside = town.root === path.root && town.parts.every((part, index) => part === path.parts[index])
+    return inside ? read(path, town.parts.length, "town") : { ...place("unknown"), certainty: "town" }
+  }
+  const readings = townLengths(path.parts).map((length) => read(path, length, "town"))
+  return readings.find((reading) => reading.role !== "unknown") ?? readings[0] ?? byAnchor(path)
+}
+
+/** One line of seed 004's table: its Python source as written, the same in JavaScript, and the role it stands for. */
+export interface CwdRolePattern {
+  readonly source: string
+  readonly pattern: RegExp
+  readonly role: Role
+}
+
+/**
+ * The `CWD_ROLE_PATTERNS` of seed 004, in its order: the first that is found anywhere in the path wins. Kept as the
+ * loosest evidence; of the 27 layouts that gastown has they read 14. `\w` is Unicode in Python and ASCII in JavaScript,
+ * hence the spelled out class.
+ */
+export const CWD_ROLE_PATTERNS: ReadonlyArray<CwdRolePattern> = [
+  { source: String.raw`/deacon$`, pattern: /\/deacon$/u, role: "deacon" },
+  { source: String.raw`/deacon/dogs/boot$`, pattern: /\/deacon\/dogs\/boot$/u, role: "boot" },
+  { source: String.raw`/witness$`, pattern: /\/witness$/u, role: "witness" },
+  { source: String.raw`/refinery/rig$`, pattern: /\/refinery\/rig$/u, role: "refinery" },
+  { source: String.raw`/mayor/rig$`, pattern: /\/mayor\/rig$/u, role: "mayor" },
+  { source: String.raw`/crew/\w+$`, pattern: /\/crew\/[\p{L}\p{N}_]+$/u, role: "crew" },
+  { source: String.raw`/polecats/\w+`, pattern: /\/polecats\/[\p{L}\p{N}_]+/u, role: "polecat" }
+]
+
+/** The role by seed 004's patterns alone, on the path as it is written (a trailing slash or `\` defeats them). */
+export const roleBySeedPatterns = (cwd: string): Role | undefined =>
+  CWD_ROLE_PATTERNS.find(({ pattern }) => pattern.test(cwd))?.role
+
+/** The name of the directory in which Pi keeps the sessions of a working directory (source: Pi's session manager). */
+export const sessionDirName = (cwd: string): string => `--${cwd.replace(/^[/\\]/u, "").replaceAll(/[/\\:]/gu, "-")}--`
+
+const RIG_DIRECTORIES: ReadonlySet<string> = new Set(["mayor", "witness", "refinery", "polecats", "crew"])
+
+/** An encoded name keeps no border between `road-warrior` and `road/warrior`: such names are left out. */
+const workerName = (role: "polecat" | "crew", words: ReadonlyArray<string>, rig: string): string | undefined => {
+  const joined = words.join("-")
+  if (words.length === 1) return joined
+  return role === "polecat" && joined.endsWith(`-${rig}`) ? joined.slice(0, -rig.length - 1) : undefined
+}
+
+const rigWords = (words: ReadonlyArray<string>): Identity | undefined => {
+  const anchor = words.findIndex((word, index) => index > 0 && RIG_DIRECTORIES.has(word))
+  const directory = words[anchor]
+  const rig = words.slice(0, Math.max(anchor, 0)).join("-")
+  if (directory === undefined || rig === "" || rig.startsWith(".")) return undefined
+  if (directory === "mayor" || directory === "witness" || directory === "refinery") {
+    return identity(directory, undefined, rig)
+  }
+  const rest = words.slice(anchor + 1)
+  if (rest.length === 0) return undefined
+  const role = directory === "crew" ? "crew" : "polecat"
+  return identity(role, workerName(role, rest, rig), rig)
+}
+
+const dogWords = (words: ReadonlyArray<string>): Identity => {
+  if (words[0] === "boot") return identity("boot")
+  return identity("dog", words.length === 1 ? words[0] : undefined)
+}
+
+const townWords = (words: ReadonlyArray<string>): Identity | undefined => {
+  if (words[0] === ".gc") {
+    const [, kind, first] = words
+    if (kind === "agents" && (first === "mayor" || first === "deacon" || first === "boot")) return identity(first)
+    if (kind === "agents" && first === "dogs" && words.length > 3) return dogWords(words.slice(3))
+    return kind === "agents" || kind === "worktrees" ? rigWords(words.slice(2)) : undefined
+  }
+  if (words[0] === "mayor") return identity("mayor")
+  if (words[0] === "deacon")
+    return words[1] === "dogs" && words.length > 2 ? dogWords(words.slice(2)) : identity("deacon")
+  return rigWords(words)
+}
+
+/**
+ * Reads the role from the name of a Pi session directory, such as `--home-ubuntu-gt-deacon--`. Pi writes `-` for every
+ * separator, so this is for sessions whose header has no working directory, and it speaks only when the name holds the
+ * town (`town`, a word `gt`, or `.gc`); a worker's name with a `-` in it is left out where it cannot be told apart.
+ */
+export const fromSessionDirName = (name: string, options: PathOptions = {}): Identity | undefined => {
+  const encoded = /^--(.*)--$/su.exec(name)?.[1]
+  if (encoded === undefined) return undefined
+  if (options.town !== undefined) {
+    const town = sessionDirName(normalize(options.town)).slice(2, -2)
+    return encoded.startsWith(`${town}-`) ? townWords(encoded.slice(town.length + 1).split("-")) : undefined
+  }
+  const words = encoded.split("-")
+  for (const length of townLengths(words)) {
+    const found = townWords(words.slice(length))
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/**
+ * Reads an agent's address as gt writes it: `mayor`, `deacon`, `deacon/boot`, `deacon/dogs/alpha`, `gastown/witness`,
+ * `gastown/crew/max`, `gastown/polecats/nux` and the short `gastown/nux` (a polecat). A bare role word is an address
+ * whose rig or name is not said.
+ */
+export const parseAddress = (text: string): Identity | undefined => {
+  const parts = text.split("/").filter((part) => part !== "")
+  const [first, second, third] = parts
+  if (first === undefined || parts.length > 3 || /\s/u.test(parts.join(""))) return undefined
+  if (second === undefined) return first === "deacon-boot" ? identity("boot") : roleWord(first)
+  if (first === "mayor") return undefined
+  if (first === "deacon") {
+    if (second === "boot" && third === undefined) return identity("boot")
+    if (second !== "dogs") return undefined
+    return third === "boot" ? identity("boot") : identity("dog", third)
+  }
+  if (second === "crew") return identity("crew", third, first)
+  if (second === "polecats") return identity("polecat", third, first)
+  if (third !== undefined) return undefined
+  if (second === "mayor" || second === "witness" || second === "refinery") return identity(second, undefined, first)
+  return identity("polecat", second, first)
+}
+
+const AGENTS: ReadonlyArray<Role> = ["mayor", "deacon", "boot", "dog", "witness", "refinery", "crew", "polecat"]
+
+/** The identity that a role word alone gives, in any case; `unknown` is no role word. */
+export const roleWord = (word: string): Identity | undefined => {
+  const role = AGENTS.find((role) => role === word.toLowerCase())
+  return role === undefined ? undefined : identity(role)
+}
+
+/**
+ * An agent's address as gt writes it: its place in the town. What is not known is left out at the end (`gastown/crew`),
+ * without a rig the role word stands alone; `unknown` has no address.
+ */
+export const addressOf = ({ name, rig, role }: Identity): string | undefined => {
+  const below = (directory: string) => (name === undefined ? directory : `${directory}/${name}`)
+  switch (role) {
+    case "unknown":
+      return undefined
+    case "mayor":
+    case "deacon":
+      return role
+    case "boot":
+      return "deacon/boot"
+    case "dog":
+      return below("deacon/dogs")
+    case "witness":
+    case "refinery":
+      return rig === undefined ? role : `${rig}/${role}`
+    case "crew":
+      return rig === undefined ? role : below(`${rig}/crew`)
+    case "polecat":
+      return rig === undefined ? role : below(`${rig}/polecats`)
+  }
+}
