@@ -1,5 +1,6 @@
 /** Content blocks of messages, as Pi 0.78.0 to 1.5.2 write them. Unknown fields are allowed and kept. */
 import * as Schema from "effect/Schema"
+import { AnyJson } from "./Json.ts"
 
 export const TextBlock = Schema.Struct({
   type: Schema.Literal("text"),
@@ -29,12 +30,12 @@ export const ToolCallBlock = Schema.Struct({
   /** May be empty: pi-rust writes `""` for some providers (seed 004). */
   id: Schema.String,
   name: Schema.String,
-  arguments: Schema.Record(Schema.String, Schema.Unknown),
+  arguments: Schema.Record(Schema.String, AnyJson),
   thoughtSignature: Schema.optionalKey(Schema.String),
   /** 1.5 */
   namespace: Schema.optionalKey(Schema.String),
   /** 1.5: the model's arguments were no JSON; `arguments` is then `{}`. */
-  argumentsError: Schema.optionalKey(Schema.Unknown)
+  argumentsError: Schema.optionalKey(AnyJson)
 })
 export type ToolCallBlock = typeof ToolCallBlock.Type
 

@@ -6,7 +6,7 @@ import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { UnknownBlock } from "./ContentBlock.ts"
-import { type JsonObject } from "./Json.ts"
+import { AnyJson, type JsonObject } from "./Json.ts"
 import { StoredMessage, SystemMessage } from "./Message.ts"
 import { type SessionEntry } from "./SessionLine.ts"
 import { Usage } from "./Usage.ts"
@@ -48,7 +48,7 @@ export const Compaction = Schema.Struct({
   /** Version 1: index into the file's entries, the header being 0. */
   firstKeptEntryIndex: Schema.optionalKey(Schema.Number),
   tokensBefore: Schema.optionalKey(Schema.Number),
-  details: Schema.optionalKey(Schema.Unknown),
+  details: Schema.optionalKey(AnyJson),
   fromHook: Schema.optionalKey(Schema.Boolean),
   /** 1.5 */
   usage: Schema.optionalKey(Usage),
@@ -62,7 +62,7 @@ export const BranchSummary = Schema.Struct({
   /** 0.78: the entry navigated to, or "root"; 1.5: the leaf that was left, or "root". */
   fromId: Schema.String,
   summary: Schema.String,
-  details: Schema.optionalKey(Schema.Unknown),
+  details: Schema.optionalKey(AnyJson),
   fromHook: Schema.optionalKey(Schema.Boolean),
   /** 1.5 */
   usage: Schema.optionalKey(Usage)
@@ -74,7 +74,7 @@ export const Custom = Schema.Struct({
   ...base,
   type: Schema.Literal("custom"),
   customType: Schema.String,
-  data: Schema.optionalKey(Schema.Unknown)
+  data: Schema.optionalKey(AnyJson)
 })
 export type Custom = typeof Custom.Type
 
@@ -85,7 +85,7 @@ export const CustomMessageEntry = Schema.Struct({
   customType: Schema.String,
   content: Schema.Union([Schema.String, Schema.Array(UnknownBlock)]),
   display: Schema.optionalKey(Schema.Boolean),
-  details: Schema.optionalKey(Schema.Unknown)
+  details: Schema.optionalKey(AnyJson)
 })
 export type CustomMessageEntry = typeof CustomMessageEntry.Type
 

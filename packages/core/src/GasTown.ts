@@ -16,9 +16,9 @@ import {
   identity,
   normalize,
   parseAddress,
-  roleBySeedPatterns,
-  sessionDirName
+  roleBySeedPatterns
 } from "./GasTownPath.ts"
+import { encodeCwd } from "./SessionPath.ts"
 
 /** The roles of gastown (`internal/cmd/role.go`); `unknown` is a session of no agent, or of one that cannot be told. */
 export const Role = Schema.Literals([
@@ -88,7 +88,7 @@ const liveBeacon = (text: string): Beacon | undefined => {
 
 const bySessionDir = ({ cwd, sessionDirName: name, town }: Evidence): Identity | undefined => {
   // A name made from this very cwd says the same with less.
-  if (name === undefined || (cwd !== undefined && sessionDirName(cwd) === name)) return undefined
+  if (name === undefined || (cwd !== undefined && encodeCwd(cwd) === name)) return undefined
   return fromSessionDirName(name, town === undefined ? {} : { town })
 }
 

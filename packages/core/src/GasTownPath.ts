@@ -6,6 +6,7 @@
  * is told, or seen in the path, or guessed; a reading says which. Pure: nothing is looked up on disk.
  */
 import type { Role } from "./GasTown.ts"
+import { encodeCwd } from "./SessionPath.ts"
 
 /** Who an agent is. Only dog, crew and polecat have a name; mayor, deacon, boot and dog belong to no rig. */
 export interface Identity {
@@ -203,9 +204,6 @@ export const CWD_ROLE_PATTERNS: ReadonlyArray<CwdRolePattern> = [
 export const roleBySeedPatterns = (cwd: string): Role | undefined =>
   CWD_ROLE_PATTERNS.find(({ pattern }) => pattern.test(cwd))?.role
 
-/** The name of the directory in which Pi keeps the sessions of a working directory (source: Pi's session manager). */
-export const sessionDirName = (cwd: string): string => `--${cwd.replace(/^[/\\]/u, "").replaceAll(/[/\\:]/gu, "-")}--`
-
 const RIG_DIRECTORIES: ReadonlySet<string> = new Set(["mayor", "witness", "refinery", "polecats", "crew"])
 
 /** An encoded name keeps no border between `road-warrior` and `road/warrior`: such names are left out. */
@@ -256,7 +254,7 @@ export const fromSessionDirName = (name: string, options: PathOptions = {}): Ide
   const encoded = /^--(.*)--$/su.exec(name)?.[1]
   if (encoded === undefined) return undefined
   if (options.town !== undefined) {
-    const town = sessionDirName(normalize(options.town)).slice(2, -2)
+    const town = encodeCwd(normalize(options.town)).slice(2, -2)
     return encoded.startsWith(`${town}-`) ? townWords(encoded.slice(town.length + 1).split("-")) : undefined
   }
   const words = encoded.split("-")

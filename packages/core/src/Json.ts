@@ -2,11 +2,19 @@
  * JSON values as `JSON.parse` gives them. Payloads of entries stay such values from the file to the consumer, so that
  * fields this library does not know pass through untouched; the schemas beside them are guards, not converters.
  */
+import * as Schema from "effect/Schema"
+
 export type Json = null | boolean | number | string | ReadonlyArray<Json> | JsonObject
 
 export interface JsonObject {
   readonly [key: string]: Json | undefined
 }
+
+/**
+ * Schema of any JSON value, for fields whose shape is nobody's business here. It does not look: payloads come from
+ * `JSON.parse`, and walking a tool's details to learn that they are JSON would cost more than parsing them did.
+ */
+export const AnyJson = Schema.declare((_value): _value is Json => true)
 
 export const isObject = (value: Json | undefined): value is JsonObject =>
   typeof value === "object" && value !== null && !isArray(value)

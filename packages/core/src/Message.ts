@@ -4,6 +4,7 @@
  * Unknown fields are allowed and kept.
  */
 import * as Schema from "effect/Schema"
+import { AnyJson } from "./Json.ts"
 import { UnknownBlock } from "./ContentBlock.ts"
 import { Usage } from "./Usage.ts"
 
@@ -31,13 +32,13 @@ export const AssistantMessage = Schema.Struct({
   errorMessage: Schema.optionalKey(Schema.String),
   responseModel: Schema.optionalKey(Schema.String),
   responseId: Schema.optionalKey(Schema.String),
-  diagnostics: Schema.optionalKey(Schema.Array(Schema.Unknown)),
+  diagnostics: Schema.optionalKey(Schema.Array(AnyJson)),
   timestamp: Timestamp,
   /** 1.5 */
   thinkingLevel: Schema.optionalKey(Schema.String),
-  providerThinkingLevel: Schema.optionalKey(Schema.Unknown),
-  deferred: Schema.optionalKey(Schema.Unknown),
-  rawStopReason: Schema.optionalKey(Schema.Unknown),
+  providerThinkingLevel: Schema.optionalKey(AnyJson),
+  deferred: Schema.optionalKey(AnyJson),
+  rawStopReason: Schema.optionalKey(AnyJson),
   endTurn: Schema.optionalKey(Schema.Boolean),
   durationMs: Schema.optionalKey(Schema.Number)
 })
@@ -50,11 +51,11 @@ export const ToolResultMessage = Schema.Struct({
   toolName: Schema.optionalKey(Schema.String),
   isError: Schema.optionalKey(Schema.Boolean),
   /** Tool-specific; extensions keep snapshots of their state here (seed 001). */
-  details: Schema.optionalKey(Schema.Unknown),
+  details: Schema.optionalKey(AnyJson),
   timestamp: Timestamp,
   /** 1.5 */
   usage: Schema.optionalKey(Usage),
-  nestedCalls: Schema.optionalKey(Schema.Unknown),
+  nestedCalls: Schema.optionalKey(AnyJson),
   durationMs: Schema.optionalKey(Schema.Number)
 })
 export type ToolResultMessage = typeof ToolResultMessage.Type
@@ -80,7 +81,7 @@ export const CustomMessage = Schema.Struct({
   customType: Schema.optionalKey(Schema.String),
   content: StringOrBlocks,
   display: Schema.optionalKey(Schema.Boolean),
-  details: Schema.optionalKey(Schema.Unknown),
+  details: Schema.optionalKey(AnyJson),
   timestamp: Timestamp
 })
 export type CustomMessage = typeof CustomMessage.Type
@@ -96,7 +97,7 @@ export const SystemMessage = Schema.Struct({
       Schema.Struct({
         name: Schema.String,
         description: Schema.optionalKey(Schema.String),
-        parameters: Schema.optionalKey(Schema.Unknown)
+        parameters: Schema.optionalKey(AnyJson)
       })
     )
   ),

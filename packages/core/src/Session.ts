@@ -50,7 +50,10 @@ export const readText = (text: string): Session => read(encodeUtf8(text))
 
 const NEWLINE = encodeUtf8("\n")
 
-/** The bytes of lines in order; neighbours in memory come out as one piece. */
+/**
+ * The bytes of lines in order; neighbours in memory come out as one piece. A line without a newline gets one when
+ * another line follows that was not its neighbour, lest the two be glued.
+ */
 export function* print(lines: Iterable<SessionLine>): Generator<Uint8Array> {
   let source: Uint8Array | undefined
   let start = 0
@@ -58,7 +61,10 @@ export function* print(lines: Iterable<SessionLine>): Generator<Uint8Array> {
   for (const line of lines) {
     const follows = line.terminated && line.source[line.end] === 0x0a
     if (line.source !== source || line.start !== end) {
-      if (source !== undefined && end > start) yield source.subarray(start, end)
+      if (source !== undefined && end > start) {
+        yield source.subarray(start, end)
+        if (source[end - 1] !== 0x0a) yield NEWLINE
+      }
       source = line.source
       start = line.start
     }
@@ -75,9 +81,28 @@ export function* print(lines: Iterable<SessionLine>): Generator<Uint8Array> {
 /** The whole session as one array of bytes. */
 export const toBytes = (session: Session): Uint8Array => concat([...print(session.lines), new Uint8Array(0)])
 
-/** The session as Pi loads it: without the entries that only this reader recovered from damaged lines. */
-export const asPiReads = (session: Session): Session =>
-  fromLines(
-    session.lines.filter((line) => !(line instanceof SessionEntry && line.recovered)),
-    session.diagnostics
+/** A session with other lines in place of its own, and what the reader noticed about it. */
+export const withLines = (session: Session, lines: ReadonlyArray<SessionLine>): Session => {
+  const ofTree = new Set(session.tree.diagnostics)
+  return fromLines(
+    lines,
+    session.diagnostics.filter((diagnostic) => !ofTree.has(diagnostic))
   )
+}
+
+/** The session as Pi loads it: without the damaged lines of which only this reader could read a part. */
+export const asPiReads = (session: Session): Session => {
+  const damaged = new Set<number>()
+  let previous: SessionLine | undefined
+  for (const line of session.lines) {
+    if (line.line > 0 && line.line === previous?.line && !isByteOrderMark(previous)) damaged.add(line.line)
+    previous = line
+  }
+  return withLines(
+    session,
+    session.lines.filter((line) => !damaged.has(line.line))
+  )
+}
+
+/** The reader sets the mark apart from the line it stands on, which is whole without it. */
+const isByteOrderMark = (line: SessionLine): boolean => line.byteOffset === 0 && line.text === "\ufeff"

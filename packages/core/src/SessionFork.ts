@@ -67,7 +67,12 @@ export const branch = (source: Session.Session, leafId: string, header: ForkHead
 
 /** Every entry of the session, unchanged, under a new header. A session of version 1 or 2 is migrated first. */
 export const whole = (source: Session.Session, header: ForkHeader): Session.Session =>
-  Session.fromLines([headerOf(header), ...SessionMigration.toCurrent(source).tree.getEntries()])
+  Session.fromLines([
+    headerOf(header),
+    ...SessionMigration.toCurrent(source)
+      .tree.getEntries()
+      .map((entry) => entry.standalone())
+  ])
 
 /** The entry under its new parent; its own bytes when nothing changes. */
 const rechain = (
@@ -81,5 +86,5 @@ const rechain = (
     const moved = firstKeptEntryId === undefined ? undefined : replacementByLabelId.get(firstKeptEntryId)
     if (moved !== undefined) return entry.rewrite({ ...payload, parentId, firstKeptEntryId: moved })
   }
-  return entry.parentId === parentId ? entry : entry.rewrite({ ...entry.decode(), parentId })
+  return entry.parentId === parentId ? entry.standalone() : entry.rewrite({ ...entry.decode(), parentId })
 }

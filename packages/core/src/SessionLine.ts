@@ -143,6 +143,21 @@ export class SessionEntry extends SessionLine {
     return parseObject(this)
   }
 
+  /** This entry as a line of its own, with a newline, also where its file broke off or something was glued to it. */
+  standalone(): SessionEntry {
+    if (this.terminated && !this.recovered) return this
+    const { type, id, parentId, role } = this
+    return new SessionEntry(this.source, this.start, this.end, this.line, this.byteOffset, true, {
+      type,
+      id,
+      parentId,
+      role,
+      timestampStart: this.#timestampStart,
+      timestampEnd: this.#timestampEnd,
+      recovered: false
+    })
+  }
+
   /** This entry with another payload, in the same place of the file. */
   rewrite(payload: JsonObject): SessionEntry {
     return SessionEntry.make({ ...payload, type: this.type }, this)

@@ -49,7 +49,7 @@ export const toCurrent = (session: Session.Session): Session.Session => {
       lines.push(payload === before ? line : line.rewrite(payload))
     } else lines.push(line)
   }
-  return Session.fromLines(lines)
+  return Session.withLines(session, lines)
 }
 
 const keptById = (payload: JsonObject, idByIndex: ReadonlyArray<string | undefined>): JsonObject => {

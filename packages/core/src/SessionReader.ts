@@ -274,7 +274,7 @@ export class SessionReader {
     // Nested objects would be walked once for each of their parents: bound the work by the length of the line.
     let budget = RECOVERY_WORK * (end - start)
     while (at < end && budget > 0) {
-      const stop = this.#looksLikeEntry(bytes, at, end)
+      const stop = this.#looksLikeEntry(bytes, at, end, damagedFrom >= 0)
       budget -= this.#scanner.scannedTo - at + 1
       if (stop < 0) {
         if (damagedFrom < 0) damagedFrom = at
@@ -310,18 +310,20 @@ export class SessionReader {
 
   /**
    * End of the entry that starts at `at`, or -1. Only an object with a type and an id or timestamp, followed by the
-   * end of the line or by another object, is taken for an entry: content blocks inside a torn one are not.
+   * end of the line or by another object, is taken for an entry. Inside damage it must also say when or after which
+   * entry it was written: content blocks of a torn message have a type and an id too.
    */
-  #looksLikeEntry(bytes: Uint8Array, at: number, end: number): number {
+  #looksLikeEntry(bytes: Uint8Array, at: number, end: number, inDamage: boolean): number {
     if (bytes[at] !== 0x7b) {
       this.#scanner.scannedTo = at
       return -1
     }
     const stop = this.#scanner.scan(bytes, at, end)
     if (stop < 0) return -1
-    const { type, id, timestamp } = this.#scanner
+    const { type, id, parentId, timestamp } = this.#scanner
     if (type.start < 0 || bytes[type.start] !== 0x22) return -1
     if (timestamp.start < 0 && id.start < 0) return -1
+    if (inDamage && parentId.start < 0 && bytes[timestamp.start] !== 0x22) return -1
     let next = stop
     while (next < end && isSpace(bytes[next]!)) next++
     return next === end || bytes[next] === 0x7b ? stop : -1

@@ -1,5 +1,6 @@
 /** Tokens and money of one model call, as Pi records them. */
 import * as Schema from "effect/Schema"
+import { AnyJson } from "./Json.ts"
 
 export const Cost = Schema.Struct({
   /** US dollars. */
@@ -9,7 +10,7 @@ export const Cost = Schema.Struct({
   cacheWrite: Schema.optionalKey(Schema.Number),
   total: Schema.optionalKey(Schema.Number),
   /** 1.5 */
-  totalFromProvider: Schema.optionalKey(Schema.Unknown)
+  totalFromProvider: Schema.optionalKey(AnyJson)
 })
 export type Cost = typeof Cost.Type
 

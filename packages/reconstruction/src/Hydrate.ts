@@ -3,7 +3,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Layer from "effect/Layer"
-import * as Path from "effect/Path"
+import type * as Path from "effect/Path"
 import * as Schema from "effect/Schema"
 import { stringAt } from "@pi-sessions/core/Json"
 import type * as Session from "@pi-sessions/core/Session"
@@ -82,6 +82,8 @@ export interface Hydration extends Written {
   readonly entries: number
   /** For semantic hydration. */
   readonly summary?: SemanticHydration.Summary
+  /** Thread entries that were not used, by type: chunks, request contexts, types unknown here. */
+  readonly passedOver: { readonly [type: string]: number }
   /** What a person should know: losses, damage. One sentence each. */
   readonly warnings: ReadonlyArray<string>
 }
@@ -155,6 +157,7 @@ export class Hydrate extends Context.Service<
           cwd: stringAt(header, "cwd") ?? "",
           entries: built.session.tree.getEntries().length,
           ...(built.summary === undefined ? {} : { summary: built.summary }),
+          passedOver: Object.fromEntries(thread.passedOver),
           warnings: [...damage, ...built.warnings]
         }
       })
@@ -218,9 +221,9 @@ const build = Effect.fnUntraced(function* (
       ...(damage === undefined ? {} : { firstDamage: formatDiagnostic(ref, damage) })
     })
   }
-  const { repeatedChats, unansweredCalls, orphanResults } = hydrated.summary
-  if (unansweredCalls > 0) warnings.push(`${unansweredCalls} tool calls had no result and were written as text`)
-  if (orphanResults > 0) warnings.push(`${orphanResults} tool results had no call and were written as text`)
-  if (repeatedChats > 0) warnings.push(`${repeatedChats} chats repeated a mirrored turn and were left out`)
+  const { unansweredCalls, orphanResults } = hydrated.summary
+  const left = options.tools === "omit" ? "left out" : "written as text"
+  if (unansweredCalls > 0) warnings.push(`tool calls without a result, written as text: ${unansweredCalls}`)
+  if (orphanResults > 0) warnings.push(`tool results without a call, ${left}: ${orphanResults}`)
   return { session: hydrated.session, mode: "semantic", summary: hydrated.summary, warnings }
 })

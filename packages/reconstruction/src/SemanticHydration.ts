@@ -91,7 +91,7 @@ class LinearWriter {
   }
 
   add(entry: ThreadEntry): void {
-    if (entry.createdAt !== undefined && !Number.isNaN(Date.parse(entry.createdAt))) this.#timestamp = entry.createdAt
+    this.#timestamp = this.#timestampOf(entry)
     switch (entry.type) {
       case "chat":
         return this.#chat(entry)
@@ -124,20 +124,25 @@ class LinearWriter {
     this.#ids.add(id)
     const { type, ...rest } = payload
     const parentId = this.#entries.at(-1)?.id ?? null
-    const entry = SessionEntry.make({ type, id, parentId, timestamp: this.#timestamp, ...rest })
+    const entry = SessionEntry.make({ type, id, parentId, timestamp: this.#timestampOf(source), ...rest })
     this.#entries.push(entry)
     if (!this.#firstOf.has(source.id)) this.#firstOf.set(source.id, entry)
   }
 
+  /** When the thread says an entry was made; without a word, when the one before was. */
+  #timestampOf({ createdAt }: ThreadEntry): string {
+    return createdAt === undefined || Number.isNaN(Date.parse(createdAt)) ? this.#timestamp : createdAt
+  }
+
   /** Milliseconds of a message: its own time, else its entry's. */
-  #time(own: number | undefined): number {
-    return own ?? Date.parse(this.#timestamp)
+  #time(source: ThreadEntry, own: number | undefined): number {
+    return own ?? Date.parse(this.#timestampOf(source))
   }
 
   #user(source: ThreadEntry, part: string, content: string | ReadonlyArray<JsonObject>, timestamp?: number): void {
     this.#append(source, part, {
       type: "message",
-      message: { role: "user", content, timestamp: this.#time(timestamp) }
+      message: { role: "user", content, timestamp: this.#time(source, timestamp) }
     })
   }
 
@@ -202,7 +207,7 @@ class LinearWriter {
         model,
         usage: fullUsage(usage),
         stopReason: calls ? "toolUse" : stopReason === undefined || stopReason === "toolUse" ? "stop" : stopReason,
-        timestamp: this.#time(timestamp),
+        timestamp: this.#time(source, timestamp),
         ...rest
       }
     })
@@ -218,7 +223,7 @@ class LinearWriter {
       this.#user(source, "result", [head, ...content], payload.timestamp)
       return
     }
-    const timestamp = this.#time(payload.timestamp)
+    const timestamp = this.#time(source, payload.timestamp)
     const { details, isError = false } = payload
     this.#append(source, "result", {
       type: "message",

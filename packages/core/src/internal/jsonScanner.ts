@@ -116,6 +116,8 @@ export class JsonScanner {
           this.#stack = stack = grown
         }
         const isObject = byte === 0x7b
+        // A container is no role, and takes the place of an earlier duplicate.
+        if (depth === 2 && key === KEY_ROLE) this.role.start = -1
         stack[depth++] = isObject ? 1 : 0
         if (depth === 2) {
           inMessage = isObject && key === KEY_MESSAGE

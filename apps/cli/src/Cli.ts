@@ -1,0 +1,52 @@
+/** The command tree, and how a call ends: result on stdout, one message on stderr, an exit code. */
+import * as Console from "effect/Console"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as References from "effect/References"
+import * as CliConfig from "effect/cli/CliConfig"
+import * as CliOutput from "effect/cli/CliOutput"
+import * as Command from "effect/cli/Command"
+import * as GlobalFlag from "effect/cli/GlobalFlag"
+import { UsageError } from "./Exit.ts"
+import { Invocation } from "./Invocation.ts"
+import { extract } from "./commands/extract.ts"
+import { hydrate } from "./commands/hydrate.ts"
+
+export const VERSION = "0.1.0"
+
+const root = Command.make("pi-sessions").pipe(
+  Command.withDescription("Sessions of the Pi coding agent: resume them anywhere, turn them into training data"),
+  Command.withSubcommands([hydrate, extract])
+)
+
+/** A wrong call gets one message and where to look, not the whole help. */
+const presenter: CliOutput.Presenter = {
+  present: (event) =>
+    event._tag === "InvalidInvocation"
+      ? Console.error(
+          [
+            ...event.errors.map((error) => `error: ${error.message}`),
+            `See ${event.commandPath.join(" ")} --help`
+          ].join("\n")
+        )
+      : CliOutput.defaultPresenter.present(event)
+}
+
+const settings = Layer.mergeAll(
+  CliOutput.layerPresenter(presenter),
+  CliConfig.layer({ builtIns: [GlobalFlag.Help, GlobalFlag.Version, GlobalFlag.Completions, GlobalFlag.LogLevel] }),
+  Layer.succeed(References.LogToStderr, true)
+)
+
+/** Runs one call. It fails with what was already told on stderr; the error carries the exit code. */
+export const run = (args: ReadonlyArray<string>) =>
+  Command.runWith(root, { version: VERSION })(args).pipe(
+    Effect.catchTag("ShowHelp", (help) =>
+      help.errors.length === 0 && args.length === 0
+        ? Effect.void
+        : Effect.fail(new UsageError({ text: "" }))
+    ),
+    Effect.tapError((error) => (error.message === "" ? Effect.void : Console.error(`error: ${error.message}`))),
+    Effect.provide(Invocation.layer),
+    Effect.provide(settings)
+  )

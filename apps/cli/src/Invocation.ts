@@ -1,0 +1,44 @@
+/** Where the person stood when they called us; relative paths mean that directory. */
+import * as Config from "effect/Config"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Path from "effect/Path"
+import * as Stdio from "effect/Stdio"
+import * as Stream from "effect/Stream"
+
+export class Invocation extends Context.Service<
+  Invocation,
+  {
+    /** Absolute. Under pnpm, which changes directory before it runs a script, INIT_CWD tells. */
+    readonly cwd: string
+    /** An absolute path from one that a person gave. */
+    readonly resolve: (path: string) => string
+    /** Writes a result to stdout, newline added. */
+    readonly result: (text: string) => Effect.Effect<void>
+    /** Writes a note to stderr, newline added. */
+    readonly note: (text: string) => Effect.Effect<void>
+    /** Shows how far long work has come, where stderr is a terminal; an empty text clears the line. */
+    readonly progress: (text: string) => Effect.Effect<void>
+  }
+>()("@pi-sessions/cli/Invocation") {
+  static readonly layer = Layer.effect(
+    Invocation,
+    Effect.gen(function* () {
+      const path = yield* Path.Path
+      const stdio = yield* Stdio.Stdio
+      const initCwd = yield* Config.String("INIT_CWD").pipe(Config.withDefault("."))
+      const isTerminal = yield* stdio.stderrIsTerminal
+      const cwd = path.resolve(initCwd)
+      const write = (text: string, to: "stdout" | "stderr") =>
+        Stream.run(Stream.make(text), stdio[to]({ endOnDone: false })).pipe(Effect.ignore)
+      return Invocation.of({
+        cwd,
+        resolve: (given) => path.resolve(cwd, given),
+        result: (text) => write(`${text}\n`, "stdout"),
+        note: (text) => write(`${text}\n`, "stderr"),
+        progress: (text) => (isTerminal ? write(`\r\u001b[K${text}`, "stderr") : Effect.void)
+      })
+    })
+  )
+}

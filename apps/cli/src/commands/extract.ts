@@ -1,0 +1,2 @@
+import * as Command from "effect/cli/Command"
+export const extract = Command.make("extract", {})
