@@ -7,7 +7,7 @@
  * `hookMessage`. Lines that do not change keep their bytes.
  */
 import * as EntryId from "./EntryId.ts"
-import { type JsonObject, numberAt, objectAt } from "./Json.ts"
+import { type Json, type JsonObject, numberAt, objectAt } from "./Json.ts"
 import * as Session from "./Session.ts"
 import { CURRENT_VERSION } from "./SessionHeader.ts"
 import { HeaderLine, SessionEntry, type SessionLine } from "./SessionLine.ts"
@@ -47,9 +47,22 @@ export const toCurrent = (session: Session.Session): Session.Session => {
         payload = { ...payload, message: { ...message, role: "custom" } }
       }
       lines.push(payload === before ? line : line.rewrite(payload))
-    } else lines.push(line)
+    } else {
+      lines.push(line)
+      if (isCounted(line)) idByIndex.push(undefined)
+    }
   }
   return Session.withLines(session, lines)
+}
+
+/** Whether Pi counts a line that is no entry to us: another header, or an object without a type. */
+const isCounted = (line: SessionLine): boolean => {
+  try {
+    const value: Json = JSON.parse(line.text)
+    return typeof value === "object" && value !== null
+  } catch {
+    return false
+  }
 }
 
 const keptById = (payload: JsonObject, idByIndex: ReadonlyArray<string | undefined>): JsonObject => {

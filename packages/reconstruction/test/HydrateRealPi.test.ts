@@ -45,7 +45,13 @@ const WORDS: { readonly [thread: string]: ReadonlyArray<string> } = {
     "All 42 pass.",
     "Thanks!"
   ],
-  "empty-tool-ids.jsonl": ["[GAS TOWN] deacon <- daemon", "Heartbeat updated", "inbox empty", "1. heartbeat", "Patrol done."],
+  "empty-tool-ids.jsonl": [
+    "[GAS TOWN] deacon <- daemon",
+    "Heartbeat updated",
+    "inbox empty",
+    "1. heartbeat",
+    "Patrol done."
+  ],
   "raw-lines.jsonl": ["Which test framework", "jest was tried", "Use vitest instead.", "vitest is in"]
 }
 
@@ -83,7 +89,11 @@ describe("the real Pi continues a hydrated session", () => {
     for (const thread of Object.keys(WORDS)) {
       it.live(`${version} by --session: ${thread}`, () => check(version, thread, "session"), 120_000)
     }
-    it.live(`${version} by --session-dir and --continue`, () => check(version, "rename-module.jsonl", "continue"), 120_000)
+    it.live(
+      `${version} by --session-dir and --continue`,
+      () => check(version, "rename-module.jsonl", "continue"),
+      120_000
+    )
 
     it.live(
       `${version} with tools written as text`,

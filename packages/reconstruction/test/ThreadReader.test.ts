@@ -1,0 +1,62 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as FileSystem from "node:fs"
+import * as Path from "node:path"
+import { formatDiagnostic } from "../src/Thread.ts"
+import * as ThreadReader from "../src/ThreadReader.ts"
+
+const fixtures = Path.resolve(import.meta.dirname, "../../../fixtures/threads")
+const bytes = (text: string) => [Buffer.from(text)]
+
+describe("ThreadReader", () => {
+  it("reads JSONL and a JSON document with entries alike", () => {
+    const file = (name: string) => ThreadReader.read([FileSystem.readFileSync(Path.join(fixtures, name))], name)
+    const [lines, document] = [file("rename-module.jsonl"), file("rename-module.json")]
+    assert.deepStrictEqual(lines.entries, document.entries)
+    assert.deepStrictEqual([lines.id, lines.repeated], ["th_demo", 1])
+    assert.deepStrictEqual(
+      lines.passedOver,
+      new Map([
+        ["pi.chunk", 3],
+        ["pi.future_kind", 1]
+      ])
+    )
+    assert.deepStrictEqual(lines.diagnostics, [])
+  })
+
+  it("keeps the first of two entries with one id", () => {
+    const chat = (text: string) => JSON.stringify({ id: "a", type: "chat", payload: { role: "user", text } })
+    const thread = ThreadReader.read(bytes(`${chat("first")}\n${chat("second")}\n`), "x")
+    assert.strictEqual(thread.repeated, 1)
+    assert.deepStrictEqual(
+      thread.entries.map(({ payload }) => payload),
+      [{ role: "user", text: "first" }]
+    )
+  })
+
+  it("names line, byte and entry of what it cannot use, and uses the rest", () => {
+    const good = JSON.stringify({ id: "ok", type: "chat", payload: { role: "user", text: "hi" } })
+    const wrong = JSON.stringify({ id: "bad", type: "chat", payload: { role: 7 } })
+    const thread = ThreadReader.read(bytes(`${good}\nnot json\n${wrong}\n{"type":"chat","payload":{}}\n`), "x")
+    assert.strictEqual(thread.entries.length, 1)
+    const told = thread.diagnostics.map((diagnostic) => formatDiagnostic("t.jsonl", diagnostic))
+    assert.include(told[0], `t.jsonl:2 (byte ${good.length + 1}): malformed-line`)
+    assert.include(told[1], `t.jsonl:3 (byte ${good.length + 10}, entry bad): `)
+    assert.include(told[1], '["payload"]["role"]')
+    assert.include(told[2], "without an id")
+  })
+
+  it("survives what is no thread at all", () => {
+    for (const text of [
+      "",
+      "\n",
+      "hello",
+      "[1,2]",
+      "{",
+      '{"entries":7}',
+      "\u0000",
+      '{"entries":[1,null,{"id":"x"}]}'
+    ]) {
+      assert.strictEqual(ThreadReader.read(bytes(text), "x").entries.length, 0, JSON.stringify(text))
+    }
+  })
+})

@@ -1,0 +1,128 @@
+import { assert, describe, it } from "@effect/vitest"
+import { NodeServices } from "@effect/platform-node"
+import { Effect } from "effect"
+import * as FileSystem from "node:fs"
+import * as Path from "node:path"
+import * as Session from "@pi-sessions/core/Session"
+import { temporaryFolder } from "@pi-sessions/testing/HermeticPi"
+import { SessionTarget } from "../src/SessionTarget.ts"
+
+const header = (id: string) =>
+  `{"type":"session","version":3,"id":"${id}","timestamp":"2026-05-31T10:12:13.456Z","cwd":"/x"}\n`
+const entry = (id: string, parentId: string | null) =>
+  `${JSON.stringify({ type: "custom", customType: "t", id, parentId })}\n`
+const text = header("s") + entry("a", null) + entry("b", "a")
+const session = Session.readText(text)
+
+const write = (target: string, options?: { readonly force?: boolean }, what = session) =>
+  Effect.flatMap(SessionTarget, (service) => service.write(what, options)).pipe(
+    Effect.provide(SessionTarget.layerFile(target)),
+    Effect.provide(NodeServices.layer)
+  )
+
+const read = (target: string) => FileSystem.readFileSync(target, "utf8")
+
+describe("SessionTarget", () => {
+  it.effect("creates the file and the directories above it", () =>
+    Effect.gen(function* () {
+      const target = Path.join(yield* temporaryFolder, "a/b/s.jsonl")
+      assert.deepStrictEqual(yield* write(target), { path: target, outcome: "created" })
+      assert.strictEqual(read(target), text)
+      assert.deepStrictEqual(FileSystem.readdirSync(Path.dirname(target)), ["s.jsonl"], "no temporary file is left")
+    })
+  )
+
+  it.effect("brings a target up to date that holds any beginning of the session", () =>
+    Effect.gen(function* () {
+      const target = Path.join(yield* temporaryFolder, "s.jsonl")
+      for (let length = 0; length < text.length; length++) {
+        FileSystem.writeFileSync(target, text.slice(0, length))
+        assert.strictEqual((yield* write(target)).outcome, "extended")
+        assert.strictEqual(read(target), text)
+      }
+      assert.strictEqual((yield* write(target)).outcome, "unchanged")
+    })
+  )
+
+  it.effect("leaves a target in which Pi has gone on", () =>
+    Effect.gen(function* () {
+      const target = Path.join(yield* temporaryFolder, "s.jsonl")
+      FileSystem.writeFileSync(target, text + entry("c", "b"))
+      assert.strictEqual((yield* write(target)).outcome, "ahead")
+      assert.strictEqual((yield* write(target, { force: true })).outcome, "ahead")
+      assert.strictEqual(read(target), text + entry("c", "b"))
+    })
+  )
+
+  it.effect("refuses what went another way, naming line and byte, and with force keeps it beside", () =>
+    Effect.gen(function* () {
+      const target = Path.join(yield* temporaryFolder, "s.jsonl")
+      const other = header("s") + entry("a", null) + entry("x", "a")
+      FileSystem.writeFileSync(target, other)
+      const refused = yield* Effect.flip(write(target))
+      if (refused._tag !== "TargetDiverged") return assert.fail(refused._tag)
+      const at = [...text].findIndex((char, index) => char !== other[index])
+      assert.deepStrictEqual([refused.why, refused.line, refused.byteOffset], ["diverged", 3, at])
+      assert.include(refused.message, "--force")
+      assert.strictEqual(read(target), other)
+
+      FileSystem.writeFileSync(`${target}.aside-1`, "taken")
+      const forced = yield* write(target, { force: true })
+      assert.deepStrictEqual(forced, { path: target, outcome: "replaced", movedAside: `${target}.aside-2` })
+      assert.deepStrictEqual(
+        [read(target), read(`${target}.aside-2`), read(`${target}.aside-1`)],
+        [text, other, "taken"]
+      )
+    })
+  )
+
+  it.effect("tells another session and a file that is no session apart", () =>
+    Effect.gen(function* () {
+      const target = Path.join(yield* temporaryFolder, "s.jsonl")
+      FileSystem.writeFileSync(target, header("other"))
+      const another = yield* Effect.flip(write(target))
+      assert.strictEqual(another._tag === "TargetDiverged" && another.why, "another-session")
+      FileSystem.writeFileSync(target, "notes\n")
+      const notes = yield* Effect.flip(write(target))
+      assert.strictEqual(notes._tag === "TargetDiverged" && notes.why, "not-a-session")
+      assert.strictEqual(read(target), "notes\n")
+    })
+  )
+
+  it.effect("names a file in a directory by Pi's rule", () =>
+    Effect.gen(function* () {
+      const dir = yield* temporaryFolder
+      const written = yield* Effect.flatMap(SessionTarget, (service) => service.write(session)).pipe(
+        Effect.provide(SessionTarget.layerDirectory(dir)),
+        Effect.provide(NodeServices.layer)
+      )
+      assert.strictEqual(written.path, Path.join(dir, "2026-05-31T10-12-13-456Z_s.jsonl"))
+    })
+  )
+
+  it.live("is safe when many start at once", () =>
+    Effect.gen(function* () {
+      const dir = yield* temporaryFolder
+      const target = Path.join(dir, "s.jsonl")
+      const all = yield* Effect.all(
+        Array.from({ length: 20 }, () => write(target)),
+        { concurrency: "unbounded" }
+      )
+      assert.strictEqual(all.filter(({ outcome }) => outcome === "created").length, 1)
+      assert.isTrue(all.every(({ outcome }) => outcome === "created" || outcome === "unchanged"))
+      assert.strictEqual(read(target), text)
+      assert.deepStrictEqual(FileSystem.readdirSync(dir), ["s.jsonl"])
+    })
+  )
+
+  it.effect("writes through a link", () =>
+    Effect.gen(function* () {
+      const dir = yield* temporaryFolder
+      FileSystem.writeFileSync(Path.join(dir, "real.jsonl"), "")
+      FileSystem.symlinkSync("real.jsonl", Path.join(dir, "link.jsonl"))
+      yield* write(Path.join(dir, "link.jsonl"))
+      assert.isTrue(FileSystem.lstatSync(Path.join(dir, "link.jsonl")).isSymbolicLink())
+      assert.strictEqual(read(Path.join(dir, "real.jsonl")), text)
+    })
+  )
+})
