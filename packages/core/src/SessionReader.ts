@@ -6,7 +6,7 @@
 import { type Json } from "./Json.ts"
 import { type SessionDiagnostic, type Code } from "./SessionDiagnostic.ts"
 import { HeaderLine, SessionEntry, SessionLine } from "./SessionLine.ts"
-import { JsonScanner, type Range, decodeString } from "./internal/jsonScanner.ts"
+import { JsonScanner, type Range, decodeString, isWritten } from "./internal/jsonScanner.ts"
 import { concat, decodeUtf8, indexOfNewline, isUtf8 } from "./internal/utf8.ts"
 
 /** Types and roles worth one shared string each; others are decoded where they stand. */
@@ -30,21 +30,13 @@ const KNOWN = [
   "system"
 ]
 
-const equals = (bytes: Uint8Array, start: number, text: string): boolean => {
-  for (let i = 0; i < text.length; i++) if (bytes[start + i] !== text.charCodeAt(i)) return false
-  return true
-}
-
 /** The string value in a range, or undefined when it is absent or no string. */
 const stringIn = (bytes: Uint8Array, range: Range): string | undefined =>
   range.start < 0 || bytes[range.start] !== 0x22 ? undefined : decodeString(bytes, range.start, range.end)
 
 const knownStringIn = (bytes: Uint8Array, range: Range): string | undefined => {
   if (range.start < 0) return undefined
-  const length = range.end - range.start - 2
-  for (const known of KNOWN) {
-    if (known.length === length && bytes[range.start] === 0x22 && equals(bytes, range.start + 1, known)) return known
-  }
+  for (const known of KNOWN) if (isWritten(bytes, range, known)) return known
   return stringIn(bytes, range)
 }
 
@@ -60,6 +52,8 @@ export class SessionReader {
   /** Below 2 entries have no ids, so their absence is no damage. */
   #version = 1
   #sawValue = false
+  /** Most entries follow the one before them: its id need not be decoded again. */
+  #previousId = ""
   #sawCrlf = false
   /** Pieces of a line whose newline has not come yet. */
   #pending: Array<Uint8Array> = []
@@ -213,13 +207,17 @@ export class SessionReader {
     if (id === null && this.#version >= 2) {
       this.#report("missing-id", line, byteOffset, `an entry of type ${JSON.stringify(type)} without an id`)
     }
+    const followsPrevious = isWritten(bytes, scanner.parentId, this.#previousId)
+    const parentId = followsPrevious ? this.#previousId : (stringIn(bytes, scanner.parentId) ?? null)
+    // Only an id without escapes and multi-byte characters is written as it reads.
+    this.#previousId = id !== null && id.length === scanner.id.end - scanner.id.start - 2 ? id : ""
     const timestamp = scanner.timestamp
     const hasTimestamp = timestamp.start >= 0 && bytes[timestamp.start] === 0x22
     this.#batch.push(
       new SessionEntry(bytes, start, end, line, byteOffset, terminated, {
         type,
         id,
-        parentId: stringIn(bytes, scanner.parentId) ?? null,
+        parentId,
         role: type === "message" ? knownStringIn(bytes, scanner.role) : undefined,
         timestampStart: hasTimestamp ? timestamp.start - start : -1,
         timestampEnd: hasTimestamp ? timestamp.end - start : -1,

@@ -57,9 +57,18 @@ const ENVELOPE_KEYS = new Map([
 
 /** The value of a JSON string that the scanner accepted, quotes included in the range. */
 export const decodeString = (bytes: Uint8Array, start: number, end: number): string => {
-  const value: string = JSON.parse(decodeUtf8(bytes, start, end))
-  return value
+  for (let i = start + 1; i < end; i++) {
+    if (bytes[i] === 0x5c) {
+      const value: string = JSON.parse(decodeUtf8(bytes, start, end))
+      return value
+    }
+  }
+  return decodeUtf8(bytes, start + 1, end - 1)
 }
+
+/** Whether the string in a range is written just as `text`, an ASCII string without escapes. */
+export const isWritten = (bytes: Uint8Array, { start, end }: Range, text: string): boolean =>
+  end - start - 2 === text.length && bytes[start] === 0x22 && matches(bytes, start + 1, text)
 
 export class JsonScanner {
   /** Members of the last object scanned by `scan`; the last duplicate wins, as in `JSON.parse`. */
