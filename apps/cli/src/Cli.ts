@@ -24,10 +24,9 @@ const presenter: CliOutput.Presenter = {
   present: (event) =>
     event._tag === "InvalidInvocation"
       ? Console.error(
-          [
-            ...event.errors.map((error) => `error: ${error.message}`),
-            `See ${event.commandPath.join(" ")} --help`
-          ].join("\n")
+          [...event.errors.map((error) => `error: ${error.message}`), `See ${event.commandPath.join(" ")} --help`].join(
+            "\n"
+          )
         )
       : CliOutput.defaultPresenter.present(event)
 }
@@ -42,9 +41,7 @@ const settings = Layer.mergeAll(
 export const run = (args: ReadonlyArray<string>) =>
   Command.runWith(root, { version: VERSION })(args).pipe(
     Effect.catchTag("ShowHelp", (help) =>
-      help.errors.length === 0 && args.length === 0
-        ? Effect.void
-        : Effect.fail(new UsageError({ text: "" }))
+      help.errors.length === 0 && args.length === 0 ? Effect.void : Effect.fail(new UsageError({ text: "" }))
     ),
     Effect.tapError((error) => (error.message === "" ? Effect.void : Console.error(`error: ${error.message}`))),
     Effect.provide(Invocation.layer),

@@ -113,9 +113,7 @@ export const hydrate = Command.make(
     ).pipe(
       Effect.provide(Layer.mergeAll(Hydrate.layer.pipe(Layer.provide(threads)), target)),
       Effect.catchTag("SessionNotInThread", (error) => Effect.fail(new UsageError({ text: error.message }))),
-      Effect.mapError((error) =>
-        error._tag === "UsageError" ? error : new CommandFailed({ text: error.message })
-      )
+      Effect.mapError((error) => (error._tag === "UsageError" ? error : new CommandFailed({ text: error.message })))
     )
     for (const warning of hydration.warnings) yield* invocation.note(`warning: ${warning}`)
     for (const line of describe(hydration)) yield* invocation.note(line)
@@ -124,7 +122,10 @@ export const hydrate = Command.make(
 ).pipe(
   Command.withDescription("Rebuild a Pi session from a thread, so that the real Pi continues it here"),
   Command.withExamples([
-    { command: "pi-sessions hydrate --thread thread.jsonl", description: "Into Pi's session directory for this folder" },
+    {
+      command: "pi-sessions hydrate --thread thread.jsonl",
+      description: "Into Pi's session directory for this folder"
+    },
     {
       command: "pi --session $(pi-sessions hydrate --thread thread.jsonl --out session.jsonl)",
       description: "Continue the conversation at once"

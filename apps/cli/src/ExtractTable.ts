@@ -1,0 +1,58 @@
+/** What `extract` prints of its report: what was found, kept and dropped, and why. */
+import { type ExtractReport, type ReportRow } from "@pi-sessions/extract/ExtractReport"
+import * as Table from "./Table.ts"
+
+const REASONS: { readonly [reason: string]: string } = {
+  not_selected: "of another rig or role",
+  hydrated: "hydrated: its text was not a model's output",
+  no_assistant_turn: "without an assistant turn",
+  invalid_sample: "broke the format's rules (a bug: please report it)"
+}
+
+const agentOf = (row: ReportRow): string => row.address ?? row.role ?? "unknown"
+
+const byAgent = (report: ExtractReport): ReadonlyArray<ReadonlyArray<Table.Cell>> => {
+  const agents = new Map<string, { found: number; rows: Array<ReportRow> }>()
+  for (const row of report.rows) {
+    if (row.outcome === "not_a_session" || row.outcome === "unreadable") continue
+    const agent = agents.get(agentOf(row)) ?? { found: 0, rows: [] }
+    agent.found++
+    if (row.outcome === "kept") agent.rows.push(row)
+    agents.set(agentOf(row), agent)
+  }
+  return [...agents]
+    .sort(([a, m], [b, n]) => n.rows.length - m.rows.length || (a < b ? -1 : 1))
+    .map(([agent, { found, rows }]) => {
+      const total = (of: (volume: NonNullable<ReportRow["volume"]>) => number): number =>
+        rows.reduce((sum, { volume }) => sum + (volume === undefined ? 0 : of(volume)), 0)
+      return [
+        agent,
+        found,
+        rows.length,
+        total((volume) => volume.samples),
+        total((volume) => volume.turns),
+        total((volume) => volume.tool_calls),
+        total((volume) => volume.tokens.total),
+        total((volume) => volume.cost)
+      ]
+    })
+}
+
+/** The table as lines of text. */
+export const render = (report: ExtractReport): ReadonlyArray<string> => {
+  const { sessions, files, total, skipped } = report
+  const dropped = Object.entries(sessions.dropped).map(([reason, count]) => [count, REASONS[reason] ?? reason])
+  const left = Object.entries(total.dropped).map(([reason, count]) => [count, reason.replaceAll("_", " ")])
+  return [
+    ...Table.render(["agent", "found", "kept", "samples", "turns", "tool calls", "tokens", "cost $"], byAgent(report)),
+    "",
+    `sessions: ${sessions.found} found, ${sessions.kept} kept`,
+    ...Table.render(["dropped", "why"], dropped),
+    ...(left.length === 0 ? [] : ["", "left out of the kept sessions:"]),
+    ...Table.render(["parts", "what"], left),
+    ...(files.not_a_session === 0 ? [] : ["", `files that are no sessions: ${files.not_a_session}`]),
+    ...(files.unreadable + skipped.length === 0
+      ? []
+      : ["", `files and directories that could not be read: ${files.unreadable + skipped.length}`])
+  ]
+}

@@ -1,0 +1,192 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { spawnSync } from "node:child_process"
+import * as FileSystem from "node:fs"
+import * as Path from "node:path"
+import { temporaryFolder } from "@pi-sessions/testing/HermeticPi"
+
+const bundle = Path.resolve(import.meta.dirname, "../dist/main.js")
+const fixtures = Path.resolve(import.meta.dirname, "../../../fixtures")
+const thread = Path.join(fixtures, "threads/rename-module.jsonl")
+
+interface Options {
+  readonly cwd: string
+  readonly input?: string
+  readonly env?: Record<string, string>
+}
+
+/** Runs the built CLI as a shell would, with a home of its own. */
+const cli = (args: ReadonlyArray<string>, { cwd, input, env }: Options) => {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [bundle, ...args], {
+    cwd,
+    encoding: "utf8",
+    ...(input === undefined ? {} : { input }),
+    env: { PATH: process.env["PATH"] ?? "", HOME: Path.join(cwd, "home"), NO_COLOR: "1", ...env }
+  })
+  return { status, stdout, stderr }
+}
+
+describe("pi-sessions", () => {
+  it.effect("tells help on stdout with exit 0, a wrong call in one line on stderr with exit 2", () =>
+    Effect.gen(function* () {
+      const cwd = yield* temporaryFolder
+      const help = cli(["--help"], { cwd })
+      assert.deepStrictEqual([help.status, help.stderr], [0, ""])
+      for (const command of ["hydrate", "extract"]) {
+        assert.include(help.stdout, command)
+        const own = cli([command, "--help"], { cwd })
+        assert.strictEqual(own.status, 0)
+        assert.include(own.stdout, "EXAMPLES")
+      }
+      for (const wrong of [
+        ["nonsense"],
+        ["hydrate"],
+        ["hydrate", "--thread", "t", "--mode", "x"],
+        ["extract", "--what"]
+      ]) {
+        const { status, stdout, stderr } = cli(wrong, { cwd })
+        assert.deepStrictEqual([status, stdout], [2, ""], wrong.join(" "))
+        assert.match(stderr, /^error: .+\nSee pi-sessions.* --help\n$/)
+      }
+    })
+  )
+})
+
+describe("pi-sessions hydrate", () => {
+  it.effect("prints the path alone, and writes where Pi keeps the sessions of this folder", () =>
+    Effect.gen(function* () {
+      const cwd = yield* temporaryFolder
+      const { status, stdout, stderr } = cli(["hydrate", "--thread", thread], { cwd })
+      const folder = `--${cwd.slice(1).replaceAll("/", "-")}--`
+      const path = stdout.trimEnd()
+      assert.strictEqual(status, 0, stderr)
+      assert.strictEqual(Path.dirname(path), Path.join(cwd, "home/.pi/agent/sessions", folder))
+      assert.include(stderr, `pi --session ${path}`)
+      assert.include(stderr, "warning: tool calls without a result, written as text: 1")
+      assert.strictEqual(JSON.parse(FileSystem.readFileSync(path, "utf8").split("\n")[0]!).cwd, cwd)
+    })
+  )
+
+  it.effect("obeys Pi's environment and settings, --session-dir and --out before them", () =>
+    Effect.gen(function* () {
+      const cwd = yield* temporaryFolder
+      const agent = Path.join(cwd, "agent")
+      const at = (args: ReadonlyArray<string>, env: Record<string, string> = {}) =>
+        Path.relative(cwd, cli(["hydrate", "--thread", thread, ...args], { cwd, env }).stdout.trimEnd())
+      const name = "2026-05-31T10-00-01-000Z"
+      assert.match(at([], { PI_CODING_AGENT_DIR: agent }), new RegExp(`^agent/sessions/--.*--/${name}`))
+      FileSystem.writeFileSync(Path.join(agent, "settings.json"), '{"sessionDir":"from-settings"}')
+      assert.match(at([], { PI_CODING_AGENT_DIR: agent }), new RegExp(`^from-settings/${name}`))
+      const env = { PI_CODING_AGENT_DIR: agent, PI_CODING_AGENT_SESSION_DIR: "flat" }
+      assert.match(at([], env), new RegExp(`^flat/${name}`))
+      assert.match(at(["--session-dir", "mine"], env), new RegExp(`^mine/${name}`))
+      assert.strictEqual(at(["--out", "x/s.jsonl"], env), "x/s.jsonl")
+      assert.strictEqual(cli(["hydrate", "--thread", thread, "--out", "a", "--session-dir", "b"], { cwd }).status, 2)
+    })
+  )
+
+  it.effect("reads a thread from standard input, and relative paths from where the person stood", () =>
+    Effect.gen(function* () {
+      const cwd = yield* temporaryFolder
+      const stood = Path.join(cwd, "stood")
+      FileSystem.mkdirSync(stood)
+      FileSystem.copyFileSync(thread, Path.join(stood, "t.jsonl"))
+      const env = { INIT_CWD: stood }
+      const named = cli(["hydrate", "--thread", "t.jsonl", "--out", "s.jsonl"], { cwd, env })
+      assert.strictEqual(named.stdout, `${Path.join(stood, "s.jsonl")}\n`, named.stderr)
+      const piped = cli(["hydrate", "--thread", "-", "--out", "p.jsonl"], {
+        cwd,
+        env,
+        input: FileSystem.readFileSync(thread, "utf8")
+      })
+      assert.strictEqual(piped.status, 0, piped.stderr)
+      assert.deepStrictEqual(
+        FileSystem.readFileSync(Path.join(stood, "p.jsonl")),
+        FileSystem.readFileSync(Path.join(stood, "s.jsonl"))
+      )
+    })
+  )
+
+  it.effect("answers --json with one document", () =>
+    Effect.gen(function* () {
+      const cwd = yield* temporaryFolder
+      const { stdout } = cli(["hydrate", "--thread", thread, "--out", "s.jsonl", "--json"], { cwd })
+      const { summary, passedOver, ...rest } = JSON.parse(stdout)
+      assert.deepInclude(rest, { outcome: "created", mode: "semantic", threadId: "th_demo", entries: 17, cwd })
+      assert.deepInclude(summary, { userTurns: 5, assistantTurns: 6, toolResults: 5, repeatedChats: 1 })
+      assert.deepStrictEqual(passedOver, { "pi.chunk": 3, "pi.future_kind": 1 })
+    })
+  )
+
+  it.effect("fails with exit 1 and one message that names the file and the remedy", () =>
+    Effect.gen(function* () {
+      const cwd = yield* temporaryFolder
+      const fails = (args: ReadonlyArray<string>): string => {
+        const { status, stdout, stderr } = cli(["hydrate", ...args], { cwd })
+        assert.deepStrictEqual([status, stdout], [1, ""], stderr)
+        assert.strictEqual(stderr.split("\n").length, 2, stderr)
+        return stderr
+      }
+      assert.include(fails(["--thread", "none.jsonl"]), `${Path.join(cwd, "none.jsonl")}: no such file`)
+      assert.include(fails(["--thread", thread, "--cwd", "gone"]), "pass another --cwd")
+      assert.include(fails(["--thread", thread, "--mode", "lossless"]), "it holds no raw lines")
+      FileSystem.writeFileSync(Path.join(cwd, "notes.txt"), "notes\n")
+      assert.include(fails(["--thread", thread, "--out", "notes.txt"]), "line 1, byte 0")
+      assert.strictEqual(FileSystem.readFileSync(Path.join(cwd, "notes.txt"), "utf8"), "notes\n")
+    })
+  )
+})
+
+describe("pi-sessions extract", () => {
+  it.effect("writes samples of the rig and prints what was found, kept and dropped", () =>
+    Effect.gen(function* () {
+      const cwd = yield* temporaryFolder
+      const { status, stdout, stderr } = cli(["extract", "--rig", "deacon", "--sessions", fixtures], { cwd })
+      assert.strictEqual(status, 0, stderr)
+      assert.include(stderr, "deacon is a town-level role, not a rig")
+      assert.include(stderr, "not redacted")
+      assert.match(stdout, /^agent +found +kept/)
+      assert.match(stdout, /\ndeacon +1 +1 +1 /)
+      assert.match(stdout, /\n +\d+ +of another rig or role/)
+      const lines = FileSystem.readFileSync(Path.join(cwd, "dataset-deacon/train.jsonl"), "utf8").trimEnd().split("\n")
+      const [sample] = lines.map((line) => JSON.parse(line))
+      assert.strictEqual(lines.length, 1)
+      assert.deepStrictEqual([sample.metadata.role, sample.messages.at(-1).role], ["deacon", "assistant"])
+    })
+  )
+
+  it.effect("exits 2 and lists rigs and roles when nothing matches", () =>
+    Effect.gen(function* () {
+      const cwd = yield* temporaryFolder
+      const { status, stdout, stderr } = cli(["extract", "--rig", "nowhere", "--sessions", fixtures], { cwd })
+      assert.deepStrictEqual([status, stdout], [2, ""])
+      assert.include(stderr, "rigs found: gastown (3)")
+      assert.include(stderr, "deacon (1)")
+      assert.isFalse(FileSystem.existsSync(Path.join(cwd, "dataset-nowhere")))
+    })
+  )
+
+  it.effect("leaves a directory that holds something else alone", () =>
+    Effect.gen(function* () {
+      const cwd = yield* temporaryFolder
+      FileSystem.mkdirSync(Path.join(cwd, "data"))
+      FileSystem.writeFileSync(Path.join(cwd, "data/train.jsonl"), "mine\n")
+      const run = cli(["extract", "--sessions", fixtures, "--out", "data"], { cwd })
+      assert.strictEqual(run.status, 1)
+      assert.strictEqual(FileSystem.readFileSync(Path.join(cwd, "data/train.jsonl"), "utf8"), "mine\n")
+    })
+  )
+
+  it.effect("takes the sessions that Pi's environment names, and says which", () =>
+    Effect.gen(function* () {
+      const cwd = yield* temporaryFolder
+      FileSystem.cpSync(Path.join(fixtures, "sessions"), Path.join(cwd, "home/.pi/agent/sessions"), { recursive: true })
+      const { status, stderr } = cli(["extract", "--role", "witness", "--json"], { cwd })
+      assert.strictEqual(status, 0, stderr)
+      assert.include(stderr, `sessions: ${Path.join(cwd, "home/.pi/agent/sessions")} (default)`)
+      const empty = cli(["extract"], { cwd: yield* temporaryFolder })
+      assert.strictEqual(empty.status, 2)
+      assert.include(empty.stderr, "no sessions found")
+    })
+  )
+})
