@@ -221,7 +221,8 @@ const build = Effect.fnUntraced(function* (
       ...(damage === undefined ? {} : { firstDamage: formatDiagnostic(ref, damage) })
     })
   }
-  const { unansweredCalls, orphanResults } = hydrated.summary
+  const { unansweredCalls, orphanResults, interruptedAnswers } = hydrated.summary
+  if (interruptedAnswers > 0) warnings.push(`answers cut off in the middle, kept as text: ${interruptedAnswers}`)
   const left = options.tools === "omit" ? "left out" : "written as text"
   if (unansweredCalls > 0) warnings.push(`tool calls without a result, written as text: ${unansweredCalls}`)
   if (orphanResults > 0) warnings.push(`tool results without a call, ${left}: ${orphanResults}`)

@@ -44,6 +44,8 @@ export interface Summary {
   readonly unansweredCalls: number
   /** Results without a call, written as text (or left out with `omit`). */
   readonly orphanResults: number
+  /** Answers cut off in the middle, kept as text marked interrupted. */
+  readonly interruptedAnswers: number
 }
 
 export interface Hydrated {
@@ -80,7 +82,8 @@ class LinearWriter {
     compactions: 0,
     repeatedChats: 0,
     unansweredCalls: 0,
-    orphanResults: 0
+    orphanResults: 0,
+    interruptedAnswers: 0
   }
 
   constructor(thread: Thread, options: Options) {
@@ -101,6 +104,8 @@ class LinearWriter {
         return this.#pairs.answering.has(entry.id) ? undefined : this.#orphan(entry)
       case "pi.compaction":
         return this.#compaction(entry)
+      case "interrupted":
+        return this.#interrupted(entry)
       default:
         return
     }
@@ -211,6 +216,16 @@ class LinearWriter {
         ...rest
       }
     })
+  }
+
+  /** An answer that was cut off keeps what had come of it, as text only: a call that was never made is no call. */
+  #interrupted(entry: Of<"interrupted">): void {
+    this.#count.interruptedAnswers++
+    const content = entry.payload.parts.map(({ type, text }) => ({
+      type: "text",
+      text: `[interrupted ${type === "text" ? "answer" : type === "toolCall" ? "tool call" : type}]\n${text}`
+    }))
+    this.#assistantMessage(entry, content, {})
   }
 
   #result(source: Of<"pi.tool_result">, toolCallId: string, callName: string): void {

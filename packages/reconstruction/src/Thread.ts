@@ -84,6 +84,30 @@ export const RawEntry = Schema.Struct({
 })
 export type RawEntry = typeof RawEntry.Type
 
+export const Chunk = Schema.Struct({
+  /** Chunks of one answer share it. */
+  messageId: Schema.optionalKey(Schema.String),
+  /** Order within the answer. */
+  idx: Schema.optionalKey(Schema.Number),
+  delta: Schema.Struct({
+    type: Schema.String,
+    text: Schema.optionalKey(Schema.String)
+  })
+})
+export type Chunk = typeof Chunk.Type
+
+/** An answer that was cut off in the middle: what its chunks had brought, and no `pi.assistant` after them. */
+export interface Interrupted {
+  /** Of the last chunk. */
+  readonly id: string
+  readonly createdAt?: string
+  readonly type: "interrupted"
+  readonly payload: {
+    /** Pieces of one kind in a row are joined: `text`, `thinking`, `toolCall`. */
+    readonly parts: ReadonlyArray<{ readonly type: string; readonly text: string }>
+  }
+}
+
 const entry = <const Type extends string, Payload extends Schema.Top>(type: Type, payload: Payload) =>
   Schema.Struct({
     id: Schema.String,
@@ -103,7 +127,7 @@ export const ThreadEntry = Schema.Union([
   entry("pi.session_header", RawHeader),
   entry("pi.session_entry", RawEntry)
 ]).pipe(Schema.toTaggedUnion("type"))
-export type ThreadEntry = typeof ThreadEntry.Type
+export type ThreadEntry = typeof ThreadEntry.Type | Interrupted
 
 /** Something about the thread that a person may want to know; nothing is lost silently. */
 export interface ThreadDiagnostic {
@@ -116,7 +140,7 @@ export interface ThreadDiagnostic {
 export interface Thread {
   /** From the first entry that names it; else where the thread was read from. */
   readonly id: string
-  /** Entries that hydration uses, in thread order, each id once. */
+  /** Entries that hydration uses, in thread order, each id once; interrupted answers stand where their last chunk stood. */
   readonly entries: ReadonlyArray<ThreadEntry>
   /** Entries that were read but not used, by type: chunks, request contexts, types unknown here. */
   readonly passedOver: ReadonlyMap<string, number>

@@ -8,6 +8,7 @@ import * as Schema from "effect/Schema"
 import { type Json, isArray, isObject, stringAt } from "@pi-sessions/core/Json"
 import { SessionEntry, type SessionLine } from "@pi-sessions/core/SessionLine"
 import { SessionReader } from "@pi-sessions/core/SessionReader"
+import { ChunkRuns } from "./ChunkRuns.ts"
 import * as Thread from "./Thread.ts"
 
 const isThreadEntry = Schema.is(Thread.ThreadEntry)
@@ -29,6 +30,7 @@ class ThreadBuilder {
   readonly #entries: Array<Thread.ThreadEntry> = []
   readonly #passedOver = new Map<string, number>()
   readonly #diagnostics: Array<Thread.ThreadDiagnostic> = []
+  readonly #chunks = new ChunkRuns()
   #repeated = 0
 
   constructor(source: string) {
@@ -50,6 +52,7 @@ class ThreadBuilder {
       return
     }
     this.#seen.add(line.id)
+    if (line.type === "pi.chunk") this.#place(this.#chunks.push(line, this.#entries.length))
     if (!USED_TYPES.has(line.type)) {
       this.#passedOver.set(line.type, (this.#passedOver.get(line.type) ?? 0) + 1)
       return
@@ -60,10 +63,16 @@ class ThreadBuilder {
       return
     }
     this.#threadId ??= entry.threadId
+    if (entry.type === "pi.assistant") this.#chunks.complete()
     this.#entries.push(entry)
   }
 
+  #place(cut: { readonly entry: Thread.Interrupted; readonly at: number } | undefined): void {
+    if (cut !== undefined) this.#entries.splice(cut.at, 0, cut.entry)
+  }
+
   finish(diagnostics: ReadonlyArray<Thread.ThreadDiagnostic>): Thread.Thread {
+    this.#place(this.#chunks.end())
     return {
       id: this.#threadId ?? this.#source,
       entries: this.#entries,

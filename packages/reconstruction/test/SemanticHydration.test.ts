@@ -26,8 +26,10 @@ const messagesOf = (session: Session.Session): ReadonlyArray<JsonObject> =>
   session.tree.getEntries().flatMap((entry) => objectAt(entry.decode(), "message") ?? [])
 
 const blocksOf = (message: JsonObject): ReadonlyArray<JsonObject> => {
+  const blocks: Array<JsonObject> = []
   const content = message["content"]
-  return isArray(content) ? content.flatMap((block): ReadonlyArray<JsonObject> => (isObject(block) ? [block] : [])) : []
+  if (isArray(content)) for (const block of content) if (isObject(block)) blocks.push(block)
+  return blocks
 }
 
 const textOf = (session: Session.Session): string => JSON.stringify(messagesOf(session))
@@ -130,7 +132,7 @@ const randomThread = (seed: number): ReadonlyArray<Entry> => {
 
 describe("semantic hydration", () => {
   it("gives a session that satisfies every rule of a hydrated file, whatever the thread", () => {
-    for (let seed = 1; seed <= 1500; seed++) {
+    for (let seed = 1; seed <= 1000; seed++) {
       const thread = randomThread(seed)
       for (const tools of ["pairs", "flatten", "omit"] as const) {
         const hydrated = hydrate(thread, tools)

@@ -59,4 +59,46 @@ describe("ThreadReader", () => {
       assert.strictEqual(ThreadReader.read(bytes(text), "x").entries.length, 0, JSON.stringify(text))
     }
   })
+
+  const chunk = (n: number, messageId: string, idx: number, text: string, type = "text") =>
+    JSON.stringify({ id: `k${n}`, type: "pi.chunk", payload: { messageId, idx, delta: { type, text } } })
+  const chat = (id: string) => JSON.stringify({ id, type: "chat", payload: { role: "user", text: id } })
+  const answer = (id: string) => JSON.stringify({ id, type: "pi.assistant", payload: { content: id } })
+  const shapes = (...lines: ReadonlyArray<string>) =>
+    ThreadReader.read(bytes(`${lines.join("\n")}\n`), "x").entries.map((entry) =>
+      entry.type === "interrupted" ? entry.payload.parts.map(({ type, text }) => `${type}:${text}`).join("|") : entry.id
+    )
+
+  it("keeps what an answer that was cut off had brought, where it broke off", () => {
+    assert.deepStrictEqual(
+      shapes(
+        chat("u1"),
+        chunk(1, "m1", 0, "whole"),
+        answer("a1"),
+        chunk(2, "m2", 0, "half "),
+        chunk(3, "m2", 1, "way")
+      ),
+      ["u1", "a1", "text:half way"]
+    )
+    assert.deepStrictEqual(
+      shapes(chat("u1"), chunk(1, "m1", 0, "lost"), chat("u2"), chunk(2, "m2", 0, "new"), answer("a2")),
+      ["u1", "text:lost", "u2", "a2"],
+      "the next answer shows that the one before was cut off"
+    )
+  })
+
+  it("takes an answer for whole when a person spoke while it streamed, and chunks in any order", () => {
+    assert.deepStrictEqual(shapes(chunk(1, "m1", 0, "a"), chat("u1"), chunk(2, "m1", 1, "b"), answer("a1")), [
+      "u1",
+      "a1"
+    ])
+    assert.deepStrictEqual(
+      shapes(
+        chunk(1, "m1", 2, "}", "toolCall"),
+        chunk(2, "m1", 0, "think", "thinking"),
+        chunk(3, "m1", 1, "{", "toolCall")
+      ),
+      ["thinking:think|toolCall:{}"]
+    )
+  })
 })
