@@ -145,8 +145,11 @@ export type EntryPayload = typeof EntryPayload.Type
 /** The entry types of `EntryPayload`. */
 export const KNOWN_TYPES: ReadonlySet<string> = new Set(Object.keys(EntryPayload.cases))
 
-/** An entry of a type that none of the known Pis writes; kept, in the tree, never in the context. */
-export const UnknownEntry = Schema.Struct({ ...base, type: Schema.String })
+/**
+ * An entry of a type that none of the known Pis writes; kept, in the tree, never in the context. Nothing but the type
+ * is known of it, so nothing else can be wrong.
+ */
+export const UnknownEntry = Schema.Struct({ type: Schema.String })
 export type UnknownEntry = typeof UnknownEntry.Type
 
 /** An entry of a known type whose payload is not what that type holds. */

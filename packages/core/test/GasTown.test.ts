@@ -1,8 +1,9 @@
+import { encodeCwd } from "../src/SessionPath.ts"
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import * as GasTown from "../src/GasTown.ts"
 import { parse } from "../src/GasTownBeacon.ts"
-import { fromSessionDirName, identity, type Identity, roleBySeedPatterns, sessionDirName } from "../src/GasTownPath.ts"
+import { fromSessionDirName, identity, type Identity, roleBySeedPatterns } from "../src/GasTownPath.ts"
 
 /** The three columns of the table of real layouts: working directory, gt's truth, what seed 004's patterns say. */
 const LAYOUTS: ReadonlyArray<readonly [string, Identity, GasTown.Role | undefined]> = [
@@ -145,7 +146,7 @@ describe("the table of working directories", () => {
   })
 
   it.each(LAYOUTS)("Pi's session directory of %s", (cwd, truth) => {
-    const name = sessionDirName(cwd.replace(/\/$/u, ""))
+    const name = encodeCwd(cwd.replace(/\/$/u, ""))
     const told = truth.role === "unknown" ? undefined : truth
     const difference = dirNameDifferences.get(cwd)
     assert.deepStrictEqual(fromSessionDirName(name), difference === undefined ? told : difference.answer)
@@ -270,7 +271,7 @@ describe("the order of evidence", () => {
 
   it("does not ask a session directory's name that was made from the same working directory", () => {
     const cwd = "/home/u/gt/gastown/tools/witness"
-    assert.strictEqual(GasTown.detect({ cwd, sessionDirName: sessionDirName(cwd) }).role, "unknown")
+    assert.strictEqual(GasTown.detect({ cwd: encodeCwd(cwd) }).role, "unknown")
     assert.strictEqual(GasTown.detect({ sessionDirName: "--home-ubuntu-gt-deacon--" }).roleSource, "session_dir")
   })
 

@@ -6,9 +6,9 @@ import {
   fromSessionDirName,
   identity,
   type Identity,
-  parseAddress,
-  sessionDirName
+  parseAddress
 } from "../src/GasTownPath.ts"
+import { encodeCwd } from "../src/SessionPath.ts"
 
 describe("fromCwd", () => {
   it("says the town and how certain it is of it", () => {
@@ -135,9 +135,9 @@ describe("CWD_ROLE_PATTERNS", () => {
 
 describe("fromSessionDirName", () => {
   it("is named as Pi names it", () => {
-    assert.strictEqual(sessionDirName("/home/ubuntu/gt/deacon"), "--home-ubuntu-gt-deacon--")
-    assert.strictEqual(sessionDirName("C:\\Users\\u\\gt"), "--C--Users-u-gt--")
-    assert.strictEqual(sessionDirName("/"), "----")
+    assert.strictEqual(encodeCwd("/home/ubuntu/gt/deacon"), "--home-ubuntu-gt-deacon--")
+    assert.strictEqual(encodeCwd("C:\\Users\\u\\gt"), "--C--Users-u-gt--")
+    assert.strictEqual(encodeCwd("/"), "----")
   })
 
   it.each<[string, Identity | undefined]>([

@@ -23,7 +23,10 @@ const hydrate = (entries: ReadonlyArray<Entry>, tools: SemanticHydration.ToolMod
   SemanticHydration.hydrate(read(entries), { cwd: "/sandbox", tools })
 
 const messagesOf = (session: Session.Session): ReadonlyArray<JsonObject> =>
-  session.tree.getEntries().flatMap((entry) => objectAt(entry.decode(), "message") ?? [])
+  session.tree.getEntries().flatMap((entry): ReadonlyArray<JsonObject> => {
+    const message = objectAt(entry.decode(), "message")
+    return message === undefined ? [] : [message]
+  })
 
 const blocksOf = (message: JsonObject): ReadonlyArray<JsonObject> => {
   const blocks: Array<JsonObject> = []
