@@ -17,16 +17,18 @@ try {
       seed: 1,
       ...(compactEvery === undefined ? {} : { compactEvery })
     })
-    const kind = compactEvery === undefined ? "never compacted: every message is context" : `compacted every ${compactEvery}`
+    const kind =
+      compactEvery === undefined ? "never compacted: every message is context" : `compacted every ${compactEvery}`
     const reading = (name: string, which: string): Bench.Contender => ({
       name,
       command: [process.execPath, "--expose-gc", contender, which, file],
       reports: true
     })
-    Bench.table(
-      { title: `read + context, ${entries} entries, ${(bytes / 1e6).toFixed(0)} MB, ${kind}`, bytes },
-      [reading("Pi 1.5.2", "1.5"), reading("Pi 0.78.0", "0.78"), reading("pi-sessions", "ours")]
-    )
+    Bench.table({ title: `read + context, ${entries} entries, ${(bytes / 1e6).toFixed(0)} MB, ${kind}`, bytes }, [
+      reading("Pi 1.5.2", "1.5"),
+      reading("Pi 0.78.0", "0.78"),
+      reading("pi-sessions", "ours")
+    ])
   }
 } finally {
   FileSystem.rmSync(dir, { recursive: true })

@@ -7,48 +7,51 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Path from "effect/Path"
 import * as Schema from "effect/Schema"
+import { homedir } from "node:os"
 import * as SessionPath from "@pi-sessions/core/SessionPath"
 
 const decodeSettings = Schema.decodeUnknownOption(
   Schema.fromJsonString(Schema.Struct({ sessionDir: Schema.optionalKey(Schema.String) }))
 )
 
-const config = Config.all({
-  home: Config.String("HOME").pipe(
-    Config.orElse(() => Config.String("USERPROFILE")),
-    Config.withDefault("/")
-  ),
-  agentDir: Config.option(Config.String("PI_CODING_AGENT_DIR")),
-  sessionDir: Config.option(Config.String("PI_CODING_AGENT_SESSION_DIR"))
+const text = (name: string) => Config.option(Config.String(name))
+
+const variables = Config.all({
+  home: text("HOME"),
+  agentDir: text("PI_CODING_AGENT_DIR"),
+  sessionDir: text("PI_CODING_AGENT_SESSION_DIR")
+})
+
+/** The environment of a person or Pi in `cwd` (absolute). Settings that are absent or damaged count as empty. */
+export const read = Effect.fn("PiEnvironment.read")(function* (
+  cwd: string
+): Effect.fn.Return<SessionPath.Environment, Config.ConfigError, FileSystem.FileSystem | Path.Path> {
+  const fs = yield* FileSystem.FileSystem
+  const path = yield* Path.Path
+  const { home, agentDir, sessionDir } = yield* variables
+  const environment = {
+    home: Option.getOrElse(
+      Option.filter(home, (directory) => directory !== ""),
+      homedir
+    ),
+    cwd,
+    agentDir: Option.getOrUndefined(agentDir),
+    sessionDir: Option.getOrUndefined(sessionDir)
+  }
+  const sessionDirOf = (file: string) =>
+    fs.readFileString(file).pipe(
+      Effect.map((settings) => Option.getOrUndefined(decodeSettings(settings))?.sessionDir),
+      Effect.orElseSucceed(() => undefined)
+    )
+  // As Pi merges them: the project's settings over the person's.
+  const settingsSessionDir =
+    (yield* sessionDirOf(path.join(cwd, ".pi", "settings.json"))) ??
+    (yield* sessionDirOf(path.join(SessionPath.agentDir(environment), "settings.json")))
+  return { ...environment, settingsSessionDir }
 })
 
 export class PiEnvironment extends Context.Service<PiEnvironment, SessionPath.Environment>()(
   "@pi-sessions/session-file/PiEnvironment"
 ) {
-  /** The environment of a person or Pi in `cwd` (absolute). Settings that are absent or damaged count as empty. */
-  static readonly layer = (cwd: string) =>
-    Layer.effect(
-      PiEnvironment,
-      Effect.gen(function* () {
-        const fs = yield* FileSystem.FileSystem
-        const path = yield* Path.Path
-        const { home, agentDir, sessionDir } = yield* config
-        const environment = {
-          home,
-          cwd,
-          agentDir: Option.getOrUndefined(agentDir),
-          sessionDir: Option.getOrUndefined(sessionDir)
-        }
-        const sessionDirOf = (file: string) =>
-          fs.readFileString(file).pipe(
-            Effect.map((text) => Option.getOrUndefined(decodeSettings(text))?.sessionDir),
-            Effect.orElseSucceed(() => undefined)
-          )
-        // As Pi merges them: the project's settings over the person's.
-        const settingsSessionDir =
-          (yield* sessionDirOf(path.join(cwd, ".pi", "settings.json"))) ??
-          (yield* sessionDirOf(path.join(SessionPath.agentDir(environment), "settings.json")))
-        return PiEnvironment.of({ ...environment, settingsSessionDir })
-      })
-    )
+  static readonly layer = (cwd: string) => Layer.effect(PiEnvironment, read(cwd))
 }

@@ -1,0 +1,276 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
+import { isObject, type Json } from "../src/Json.ts"
+import { JsonScanner } from "../src/internal/jsonScanner.ts"
+import * as settings from "./support/settings.ts"
+
+type Random = SeededRandom.SeededRandom
+
+const strings = [
+  "",
+  "a",
+  "user",
+  "session",
+  "type",
+  '\\"',
+  "\\\\",
+  "\\/",
+  "\\b\\f\\n\\r\\t",
+  "\\u0041",
+  "\\uD83D",
+  "\\ud83d\\ude00",
+  "\\u2028",
+  "é",
+  "日本語",
+  "😀",
+  "\u2028",
+  "\u007f",
+  "\ufeff",
+  "{",
+  "}",
+  "[",
+  ",",
+  ":",
+  "true"
+] as const
+
+const numbers = [
+  "0",
+  "-0",
+  "7",
+  "-12",
+  "10.5",
+  "0.0",
+  "-0.001",
+  "1e5",
+  "1E+5",
+  "2.5e-7",
+  "0e0",
+  "123456789012345678901234567890",
+  "1e400"
+] as const
+
+const envelopeKeys = [
+  "type",
+  "id",
+  "parentId",
+  "timestamp",
+  "message",
+  "role",
+  "\\u0074ype",
+  "\\u0069d",
+  "parent\\u0049d",
+  "mess\\u0061ge",
+  "rol\\u0065",
+  "times\\u0074amp"
+] as const
+
+const space = (random: Random): string =>
+  random.chance(0.3) ? random.pick([" ", "\t", "\r", "\n", "  ", " \r\n\t"] as const) : ""
+
+const string = (random: Random): string =>
+  `"${Array.from({ length: random.int(4) }, () => random.pick(strings)).join("")}"`
+
+const key = (random: Random): string => {
+  if (random.chance(0.7)) return `"${random.pick(envelopeKeys)}"`
+  return random.chance(0.1) ? '"__proto__"' : string(random)
+}
+
+const member = (random: Random, depth: number): string => {
+  const colon = `${space(random)}:${space(random)}`
+  if (depth > 0 || random.chance(0.7)) return `${key(random)}${colon}${value(random, depth + 1)}`
+  const role = () => `${random.pick(['"role"', '"rol\\u0065"', '"x"'] as const)}${colon}${value(random, 2)}`
+  return `"message"${colon}${random.chance(0.8) ? list(random, "{", "}", role) : value(random, 1)}`
+}
+
+const value = (random: Random, depth: number): string => {
+  const kind = depth === 0 ? 0 : random.int(depth > 5 ? 3 : 6)
+  switch (kind) {
+    case 1:
+      return random.pick(numbers)
+    case 2:
+      return random.pick(["true", "false", "null"] as const)
+    case 3:
+      return list(random, "[", "]", () => value(random, depth + 1))
+    case 4:
+    case 5:
+      return object(random, depth)
+    default:
+      return depth === 0 ? (random.chance(0.9) ? object(random, depth) : value(random, 1)) : string(random)
+  }
+}
+
+const object = (random: Random, depth: number): string => list(random, "{", "}", () => member(random, depth))
+
+const list = (random: Random, open: string, close: string, element: () => string): string => {
+  const elements = Array.from({ length: random.int(5) }, () => `${space(random)}${element()}${space(random)}`)
+  return elements.length === 0 ? `${open}${space(random)}${close}` : `${open}${elements.join(",")}${close}`
+}
+
+const document = (random: Random): Buffer => Buffer.from(`${space(random)}${value(random, 0)}${space(random)}`, "utf8")
+
+const tokens = ['"', "\\", "{", "}", "[", "]", ":", ",", "0", "-", ".", "e", "+", "u", " ", "\n", "t", "n", "\u0000"]
+const oddBytes = [...tokens.map((token) => token.charCodeAt(0)), 0x7f, 0x80, 0xc3, 0xa0, 0xe2, 0xef, 0xbb, 0xbf, 0xff]
+
+const mutate = (random: Random, bytes: Buffer): Buffer => {
+  let result = bytes
+  for (let times = 1 + random.int(3); times > 0; times--) {
+    const at = random.int(result.length + 1)
+    const to = Math.min(result.length, at + 1 + random.int(4))
+    const odd = Buffer.from([oddBytes[random.int(oddBytes.length)] ?? 0])
+    const parts = random.pick([
+      [result.subarray(0, at), odd, result.subarray(at)],
+      [result.subarray(0, at), odd, result.subarray(to)],
+      [result.subarray(0, at), result.subarray(to)],
+      [result.subarray(0, at), result.subarray(at, to), result.subarray(at)],
+      [result.subarray(0, at)],
+      [result.subarray(0, at), document(random), result.subarray(at)]
+    ] as const)
+    result = Buffer.concat(parts)
+  }
+  return result
+}
+
+const parse = (bytes: Buffer): { readonly value: Json } | undefined => {
+  try {
+    return { value: JSON.parse(bytes.toString("utf8")) }
+  } catch {
+    return undefined
+  }
+}
+
+const noise = (random: Random): Buffer => Buffer.from([oddBytes[random.int(oddBytes.length)] ?? 0, random.int(256)])
+
+/** Scans a document that stands between other bytes, and compares everything with what `JSON.parse` makes of it. */
+const compare = (scanner: JsonScanner, random: Random, bytes: Buffer, name: string): boolean => {
+  const before = noise(random)
+  const buffer = Buffer.concat([before, bytes, Buffer.from("\n"), noise(random)])
+  const start = before.length
+  const end = start + bytes.length
+  const stop = scanner.scan(buffer, start, end)
+  assert.isTrue(stop <= end, `${name}: stops at ${stop}, after the end`)
+  assert.isTrue(scanner.scannedTo >= start && scanner.scannedTo <= end, `${name}: scanned to ${scanner.scannedTo}`)
+  const rest = stop < 0 ? "" : buffer.toString("latin1", stop, end)
+  const accepted = stop >= 0 && /^[ \t\r\n]*$/.test(rest)
+  const parsed = parse(bytes)
+  assert.strictEqual(accepted, parsed !== undefined, `${name}: accepted`)
+  if (stop >= 0 && !accepted) {
+    assert.isDefined(parse(buffer.subarray(start, stop)), `${name}: what it accepted at the start`)
+  }
+  if (parsed === undefined) return false
+
+  const object = isObject(parsed.value) ? parsed.value : {}
+  for (const member of ["type", "id", "parentId", "timestamp"] as const) {
+    const range = scanner[member]
+    const there = Object.hasOwn(object, member)
+    assert.strictEqual(range.start >= 0, there, `${name}: has ${member}`)
+    if (!there) continue
+    const scanned = parse(buffer.subarray(range.start, range.end))
+    assert.deepStrictEqual(scanned, { value: object[member] ?? null }, `${name}: ${member}`)
+  }
+  const message = Object.hasOwn(object, "message") ? object["message"] : undefined
+  const role = isObject(message) && Object.hasOwn(message, "role") ? message["role"] : undefined
+  const scannedRole =
+    scanner.role.start < 0 ? undefined : parse(buffer.subarray(scanner.role.start, scanner.role.end))?.value
+  assert.strictEqual(scannedRole, typeof role === "string" ? role : undefined, `${name}: message.role`)
+  return true
+}
+
+const scanText = (text: string): { readonly stop: number; readonly scanner: JsonScanner } => {
+  const bytes = Buffer.from(`${text}\n`)
+  const scanner = new JsonScanner()
+  return { stop: scanner.scan(bytes, 0, bytes.length - 1), scanner }
+}
+
+describe("JsonScanner", () => {
+  it("agrees with JSON.parse on generated documents and their mutations", () => {
+    const count = settings.fuzz(6000)
+    const scanner = new JsonScanner()
+    let valid = 0
+    let mutants = 0
+    for (const seed of settings.seeds(count)) {
+      const random = SeededRandom.make(seed)
+      const bytes = document(random)
+      const name = `seed ${seed}: ${JSON.stringify(bytes.toString("utf8"))}`
+      assert.isTrue(compare(scanner, random, bytes, name), `${name}: is JSON`)
+      for (let mutant = 0; mutant < 4; mutant++) {
+        const mutated = mutate(random, bytes)
+        mutants++
+        const isValid = compare(
+          scanner,
+          random,
+          mutated,
+          `seed ${seed}, mutant ${mutant}: ${JSON.stringify(mutated.toString("latin1"))}`
+        )
+        if (isValid) valid++
+      }
+    }
+    settings.note(`JsonScanner: ${count} documents, ${mutants} mutants of which ${valid} are JSON`)
+  }, 120_000)
+
+  it("agrees with JSON.parse on every short text of the bytes that matter", () => {
+    const scanner = new JsonScanner()
+    const random = SeededRandom.make(1)
+    const alphabet = ['"', "\\", "{", "}", "[", "]", ":", ",", "0", "1", "-", ".", "e", " ", "a"]
+    let count = 0
+    const extend = (prefix: string, left: number): void => {
+      compare(scanner, random, Buffer.from(prefix), JSON.stringify(prefix))
+      count++
+      if (left > 0) for (const char of alphabet) extend(prefix + char, left - 1)
+    }
+    extend("", 4)
+    assert.strictEqual(count, 1 + 15 + 15 ** 2 + 15 ** 3 + 15 ** 4)
+  }, 60_000)
+
+  it("takes the last of members that share a name", () => {
+    const cases: ReadonlyArray<readonly [string, string | undefined]> = [
+      ['{"message":{"role":"user","role":"assistant"}}', "assistant"],
+      ['{"message":{"role":"user","role":{"role":"x"}}}', undefined],
+      ['{"message":{"role":"user","role":["x"]}}', undefined],
+      ['{"message":{"role":"user","role":[]}}', undefined],
+      ['{"message":{"role":"user","role":{}}}', undefined],
+      ['{"message":{"role":"user","role":7}}', undefined],
+      ['{"message":{"role":{"role":"x"},"role":"user"}}', "user"],
+      ['{"message":{"role":"user"},"message":{"text":"x"}}', undefined],
+      ['{"message":{"role":"user"},"message":[{"role":"x"}]}', undefined],
+      ['{"message":{"role":"user"},"message":null}', undefined],
+      ['{"message":{"content":{"role":"x"},"role":"user"},"details":{"role":"y"}}', "user"],
+      ['{"role":"x"}', undefined]
+    ]
+    for (const [text, role] of cases) {
+      const { scanner } = scanText(text)
+      const found = scanner.role.start < 0 ? undefined : text.slice(scanner.role.start + 1, scanner.role.end - 1)
+      assert.strictEqual(found, role, text)
+    }
+    const { scanner } = scanText('{"type":"a","\\u0074ype":"b","id":1,"id":null}')
+    assert.deepStrictEqual([scanner.type.start, scanner.id.start], [24, 40])
+  })
+
+  it("goes as deep as the text does", () => {
+    const depth = 100_000
+    const objects = `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`
+    const arrays = `${"[".repeat(depth)}${"]".repeat(depth)}`
+    assert.strictEqual(scanText(objects).stop, objects.length)
+    assert.strictEqual(scanText(arrays).stop, arrays.length)
+    assert.strictEqual(scanText(objects.slice(0, -1)).stop, -1)
+  })
+
+  it("says where a text stops being JSON", () => {
+    const cases: ReadonlyArray<readonly [string, number]> = [
+      ["", 0],
+      ["{", 1],
+      ['{"a":1,}', 7],
+      ['{"a" 1}', 5],
+      ['{"a":tru}', 5],
+      ['["\u0001"]', 2],
+      ['["\\x"]', 2],
+      ["[1 2]", 3],
+      ["-x", 1],
+      ["1.", 2]
+    ]
+    for (const [text, at] of cases) {
+      const { stop, scanner } = scanText(text)
+      assert.deepStrictEqual([stop, scanner.scannedTo], [-1, at], text)
+    }
+  })
+})

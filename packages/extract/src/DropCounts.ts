@@ -1,0 +1,81 @@
+/** What did not come along, by reason. Nothing is left out of a dataset without being counted here. */
+import * as Schema from "effect/Schema"
+
+/** Why part of a session is not, or not as it was, in what was made of it. */
+export const DropReason = Schema.Literals([
+  /** Turns and tool results that Pi leaves out of requests. */
+  "aborted_turn",
+  "error_turn",
+  "aborted_turn_tool_result",
+  "error_turn_tool_result",
+  /** A result whose call is not in the context. */
+  "orphan_tool_result",
+  /** A second result of a call. */
+  "duplicate_tool_result",
+  /** Nothing to read in it. */
+  "empty_user_turn",
+  /** Neither text nor call; thinking alone is not sent again either. */
+  "empty_assistant_turn",
+  /** `!!command`: the user kept it from the model. */
+  "excluded_bash_execution",
+  /** A message that no Pi knows, or that this Pi does not send. */
+  "unknown_message",
+  /** A message before the newest compaction that it did not keep. */
+  "compacted_message",
+  /** A compaction at the end, after which the model said nothing: the context before it is taken. */
+  "unanswered_compaction",
+  /** A message that a `context_edit` took out. */
+  "edited_out_message",
+  /** A message that is not on the active branch. */
+  "other_branch_message",
+  /** Stands as `[image]` in the text. */
+  "image",
+  /** A content block of a type that is not known. */
+  "unknown_block",
+  /** Thinking that the provider encrypted. */
+  "redacted_thinking",
+  /** What the model wrote as arguments was no JSON object; the call has `{}`. */
+  "invalid_arguments",
+  /** A message after the last assistant message: nothing to learn from it. */
+  "trailing_message",
+  /** `sharegpt`: a sample must begin with the human side. */
+  "leading_assistant_turn",
+  /** `sharegpt`: text beside a tool call has no place there. */
+  "text_beside_tool_call",
+  /** `sharegpt`: thinking that holds the very marks that set thinking or calls apart. */
+  "reasoning_with_marks",
+  /** `sharegpt`: kept, but the border to its neighbour is gone. */
+  "merged_user_turn",
+  "merged_assistant_turn",
+  "user_text_in_observation"
+])
+export type DropReason = typeof DropReason.Type
+
+/** Counts above zero, by reason, in the order of the reasons' names. */
+export const DropCounts = Schema.Record(Schema.String, Schema.Int)
+export type DropCounts = typeof DropCounts.Type
+
+/** Counts while something is being made. */
+export class DropTally {
+  readonly #counts = new Map<string, number>()
+
+  add(reason: DropReason, count = 1): void {
+    if (count > 0) this.#counts.set(reason, (this.#counts.get(reason) ?? 0) + count)
+  }
+
+  get counts(): DropCounts {
+    return sorted(this.#counts)
+  }
+}
+
+const sorted = (counts: ReadonlyMap<string, number>): DropCounts =>
+  Object.fromEntries([...counts].sort(([a], [b]) => (a < b ? -1 : 1)))
+
+/** All counts together. */
+export const sum = (all: Iterable<DropCounts>): DropCounts => {
+  const total = new Map<string, number>()
+  for (const counts of all) {
+    for (const [reason, count] of Object.entries(counts)) total.set(reason, (total.get(reason) ?? 0) + count)
+  }
+  return sorted(total)
+}

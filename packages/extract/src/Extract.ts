@@ -1,0 +1,217 @@
+/**
+ * The run: every session that a source lists, through the pipeline, into a directory.
+ *
+ *     list -> whose is it? -> selected? -> read -> turns -> sample -> validate -> write
+ *
+ * Whose a session is, is told by its first lines, so those that nobody asked for are not read. Files that are no
+ * sessions or cannot be read are rows of the report, not failures. Samples are written in the order of paths, whatever
+ * order the reads end in, so the same sessions give the same bytes.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type * as FileSystem from "effect/FileSystem"
+import * as Layer from "effect/Layer"
+import type * as Path from "effect/Path"
+import * as Result from "effect/Result"
+import * as Stream from "effect/Stream"
+import * as SessionRole from "@pi-sessions/catalog/SessionRole"
+import * as GasTown from "@pi-sessions/core/GasTown"
+import { stringAt } from "@pi-sessions/core/Json"
+import type * as Session from "@pi-sessions/core/Session"
+import { type SessionFileError } from "@pi-sessions/session-file/SessionFileError"
+import { type SessionRef, SessionSource } from "@pi-sessions/session-file/SessionSource"
+import * as DatasetDirectory from "./DatasetDirectory.ts"
+import { NothingMatched, type OutputNotOurs } from "./ExtractError.ts"
+import { type ExtractReport, type ReportRow } from "./ExtractReport.ts"
+import * as ReportTally from "./internal/reportTally.ts"
+import { MessagesFormat } from "./MessagesFormat.ts"
+import { type FormatName, type SampleFormat } from "./Sample.ts"
+import * as SessionTurns from "./SessionTurns.ts"
+import { ShareGptFormat } from "./ShareGptFormat.ts"
+
+export interface ExtractOptions {
+  /** Selectors of `GasTown.matchesRig`; a session that one of them takes is selected. None: every rig. */
+  readonly rigs: ReadonlyArray<string>
+  /** Roles by name. None: every role. */
+  readonly roles: ReadonlyArray<string>
+  readonly format: FormatName
+  /** The directory to write to. */
+  readonly out: string
+  /** The town's root directory, where paths do not show it. */
+  readonly town?: string
+  /** `--rig deacon` takes boot and the dogs too. */
+  readonly includeDogs?: boolean
+  /** Take hydrated sessions too, although no model produced their text in this form. */
+  readonly includeHydrated?: boolean
+  /** Called when a file is done with: how many are, of how many. */
+  readonly onProgress?: (done: number, total: number) => Effect.Effect<void>
+}
+
+export class Extract extends Context.Service<
+  Extract,
+  {
+    /** Extracts the sessions of the source and writes samples and report. */
+    readonly run: (
+      options: ExtractOptions
+    ) => Effect.Effect<ExtractReport, NothingMatched | OutputNotOurs | SessionFileError>
+  }
+>()("@pi-sessions/extract/Extract") {
+  /** Reads from the `SessionSource` in its context. */
+  static readonly layer = Layer.suspend(() => Layer.effect(Extract, make))
+}
+
+/** The formats by name. */
+const FORMATS: { readonly [Name in FormatName]: SampleFormat<unknown> } = {
+  messages: MessagesFormat,
+  sharegpt: ShareGptFormat
+}
+
+const OPENINGS_AT_ONCE = 8
+/** Whole sessions in memory. */
+const SESSIONS_AT_ONCE = 2
+
+/** A session that was asked for. */
+interface Selected {
+  readonly ref: SessionRef
+  readonly role: GasTown.RoleDetection
+}
+
+const isRow = (one: ReportRow | Selected): one is ReportRow => "outcome" in one
+
+/** A file about which everything is known, and the line it gave. */
+interface Done {
+  readonly row: ReportRow
+  readonly line?: string
+}
+
+const make = Effect.gen(function* () {
+  const source = yield* SessionSource
+  const services = yield* Effect.context<FileSystem.FileSystem | Path.Path>()
+
+  /** Reads no more of the file than it takes to know whose it is. */
+  const open = Effect.fnUntraced(function* (ref: SessionRef) {
+    const opening = new SessionRole.Opening()
+    yield* Stream.runForEachWhile(source.lines(ref), (line) =>
+      Effect.sync(() => {
+        opening.push(line)
+        return !opening.complete
+      })
+    )
+    return opening
+  })
+
+  const identify = Effect.fnUntraced(function* (
+    ref: SessionRef,
+    options: ExtractOptions
+  ): Effect.fn.Return<ReportRow | Selected> {
+    const opened = yield* Effect.result(open(ref))
+    if (Result.isFailure(opened)) {
+      return { path: ref.path, outcome: "unreadable", detail: opened.failure.reason }
+    }
+    const header = opened.success.header?.decode()
+    if (header === undefined) return { path: ref.path, outcome: "not_a_session" }
+    const town = options.town === undefined ? {} : { town: options.town }
+    const role = SessionRole.detect(opened.success, { path: ref.path, ...town })
+    if (isSelected(role, options)) return { ref, role }
+    return { ...rowOf(ref, role, stringAt(header, "id")), outcome: "not_selected" }
+  })
+
+  const extract = Effect.fnUntraced(function* (selected: Selected, options: ExtractOptions): Effect.fn.Return<Done> {
+    const read = yield* Effect.result(source.read(selected.ref))
+    if (Result.isSuccess(read)) return toSample(read.success, selected, options)
+    const path = selected.ref.path
+    return read.failure._tag === "NotASession"
+      ? { row: { path, outcome: "not_a_session" } }
+      : { row: { path, outcome: "unreadable", detail: read.failure.reason } }
+  })
+
+  const run = Effect.fn("Extract.run")(function* (
+    options: ExtractOptions
+  ): Effect.fn.Return<
+    ExtractReport,
+    NothingMatched | OutputNotOurs | SessionFileError,
+    FileSystem.FileSystem | Path.Path
+  > {
+    yield* DatasetDirectory.check(options.out)
+    const listing = yield* source.list
+    const total = listing.sessions.length
+    let done = 0
+    const progress = (): Effect.Effect<void> => options.onProgress?.(++done, total) ?? Effect.void
+
+    const found = yield* Effect.forEach(
+      listing.sessions,
+      (ref) => Effect.tap(identify(ref, options), (one) => (isRow(one) ? progress() : Effect.void)),
+      { concurrency: OPENINGS_AT_ONCE }
+    )
+    const selected = found.flatMap((one) => (isRow(one) ? [] : [one]))
+    const rows = found.filter(isRow)
+    if (selected.length === 0) return yield* nothingMatched(options, rows)
+
+    yield* DatasetDirectory.writeSamples(options.out, (write) =>
+      Stream.fromIterable(selected).pipe(
+        Stream.mapEffect((one) => extract(one, options), { concurrency: SESSIONS_AT_ONCE }),
+        Stream.runForEach(({ line, row }) => {
+          rows.push(row)
+          return Effect.andThen(line === undefined ? Effect.void : write(line), progress())
+        })
+      )
+    )
+    const report = ReportTally.report(options, listing.skipped, rows, yield* DatasetDirectory.outputs(options.out))
+    yield* DatasetDirectory.writeReport(report)
+    return report
+  })
+
+  return Extract.of({ run: (options) => Effect.provide(run(options), services) })
+})
+
+const isSelected = (role: GasTown.RoleDetection, options: ExtractOptions): boolean => {
+  const { includeDogs = false, rigs, roles } = options
+  return (
+    (rigs.length === 0 || rigs.some((rig) => GasTown.matchesRig(role, rig, { includeDogs }))) &&
+    (roles.length === 0 || roles.includes(role.role))
+  )
+}
+
+const rowOf = (ref: SessionRef, role: GasTown.RoleDetection, sessionId: string | undefined) => ({
+  path: ref.path,
+  ...(sessionId === undefined ? {} : { session_id: sessionId }),
+  role: role.role,
+  ...(role.rig === undefined ? {} : { rig: role.rig }),
+  ...(role.address === undefined ? {} : { address: role.address }),
+  role_source: role.roleSource
+})
+
+const nothingMatched = ({ rigs, roles }: ExtractOptions, rows: ReadonlyArray<ReportRow>): NothingMatched => {
+  const sessions = rows.filter((row) => row.outcome === "not_selected")
+  return new NothingMatched({
+    rigs,
+    roles,
+    sessions: sessions.length,
+    foundRigs: ReportTally.count(sessions.flatMap((row) => row.rig ?? [])),
+    foundRoles: ReportTally.count(sessions.flatMap((row) => row.role ?? []))
+  })
+}
+
+/**
+ * One session's way through the pipeline.
+ *
+ * What works on a session (redaction of secrets and names) belongs between `SessionTurns.extract` and `project`, where
+ * every format sees its result; what works on all samples (dedup, the split into train and validation) belongs between
+ * this function and the write in `run`.
+ */
+const toSample = (session: Session.Session, { ref, role }: Selected, options: ExtractOptions): Done => {
+  const header = session.header?.decode() ?? {}
+  const row = rowOf(ref, role, stringAt(header, "id"))
+  const extracted = SessionTurns.extract(session, { sourcePath: ref.path, role })
+  if (extracted.metadata.hydrated && options.includeHydrated !== true) return { row: { ...row, outcome: "hydrated" } }
+  const format = FORMATS[options.format]
+  const projection = format.project(extracted)
+  if (projection._tag === "None") return { row: { ...row, outcome: projection.reason } }
+  const line = JSON.stringify(projection.sample)
+  const checked = format.validate(line)
+  if (Result.isFailure(checked)) {
+    return { row: { ...row, outcome: "invalid_sample", detail: checked.failure.message } }
+  }
+  const volume = ReportTally.volume(extracted.turns, projection.dropped, session.diagnostics.length)
+  return { row: { ...row, outcome: "kept", volume }, line }
+}

@@ -1,0 +1,89 @@
+/**
+ * What a run found, kept and dropped. It stands as `report.json` beside the samples, under the same snake_case names, and
+ * marks the directory as ours. It holds no text of a session and no time, so the same sessions give the same report.
+ */
+import * as Schema from "effect/Schema"
+import * as GasTown from "@pi-sessions/core/GasTown"
+import { DropCounts } from "./DropCounts.ts"
+import { FormatName } from "./Sample.ts"
+
+/** Tells a report of ours from any other `report.json`; the number grows when the shape changes. */
+export const REPORT_KIND = "pi-sessions/extract-report/1"
+
+/** Why a session gave no sample. */
+export const SessionDropReason = Schema.Literals([
+  /** `--rig` or `--role` does not take it. */
+  "not_selected",
+  /** Made by hydration, so no model wrote it. */
+  "hydrated",
+  "no_assistant_turn",
+  /** The sample broke its format's rules: a bug, please report it. */
+  "invalid_sample",
+  /** A file without a header. */
+  "not_a_session",
+  "unreadable"
+])
+export type SessionDropReason = typeof SessionDropReason.Type
+
+export const Tokens = Schema.Struct({
+  input: Schema.Number,
+  output: Schema.Number,
+  cache_read: Schema.Number,
+  cache_write: Schema.Number,
+  total: Schema.Number
+})
+export type Tokens = typeof Tokens.Type
+
+/** What kept sessions hold: turns of the active branch, and what the model calls among them took. */
+export const Volume = Schema.Struct({
+  samples: Schema.Int,
+  turns: Schema.Int,
+  tool_calls: Schema.Int,
+  tokens: Tokens,
+  /** US dollars. */
+  cost: Schema.Number,
+  /** Parts of kept sessions that did not come along. */
+  dropped: DropCounts,
+  /** Damage that the reader noticed. */
+  diagnostics: Schema.Int
+})
+export type Volume = typeof Volume.Type
+
+/** One file that the source listed. */
+export const ReportRow = Schema.Struct({
+  path: Schema.String,
+  outcome: Schema.Union([Schema.Literal("kept"), SessionDropReason]),
+  /** Of an unreadable file or an invalid sample. */
+  detail: Schema.optionalKey(Schema.String),
+  session_id: Schema.optionalKey(Schema.String),
+  role: Schema.optionalKey(GasTown.Role),
+  rig: Schema.optionalKey(Schema.String),
+  address: Schema.optionalKey(Schema.String),
+  role_source: Schema.optionalKey(GasTown.RoleSource),
+  /** Only of kept sessions. */
+  volume: Schema.optionalKey(Volume)
+})
+export type ReportRow = typeof ReportRow.Type
+
+export const ExtractReport = Schema.Struct({
+  kind: Schema.Literal(REPORT_KIND),
+  format: FormatName,
+  rigs: Schema.Array(Schema.String),
+  roles: Schema.Array(Schema.String),
+  sessions: Schema.Struct({
+    /** Files with a header. */
+    found: Schema.Int,
+    kept: Schema.Int,
+    /** By `SessionDropReason`. */
+    dropped: DropCounts
+  }),
+  files: Schema.Struct({ not_a_session: Schema.Int, unreadable: Schema.Int }),
+  /** Directories and files that could not be looked into. */
+  skipped: Schema.Array(Schema.Struct({ path: Schema.String, reason: Schema.String })),
+  total: Volume,
+  /** Absolute paths. */
+  outputs: Schema.Struct({ train: Schema.String, report: Schema.String }),
+  /** In order of path. */
+  rows: Schema.Array(ReportRow)
+})
+export type ExtractReport = typeof ExtractReport.Type

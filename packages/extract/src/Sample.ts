@@ -1,0 +1,98 @@
+/**
+ * What the formats have in common: a sample is one line of a dataset, made of a session, with metadata beside what is
+ * trained on.
+ */
+import * as Schema from "effect/Schema"
+import type * as Result from "effect/Result"
+import * as GasTown from "@pi-sessions/core/GasTown"
+import { type DropCounts } from "./DropCounts.ts"
+import { type ExtractedSession } from "./ExtractedSession.ts"
+import { ToolsSource } from "./ToolDefinition.ts"
+
+export const FormatName = Schema.Literals(["messages", "sharegpt"])
+export type FormatName = typeof FormatName.Type
+
+/**
+ * Where a sample comes from. Every key is in every sample, null where nothing is known, and counts are a list: readers
+ * that infer columns from the first rows (Arrow) refuse structs whose members come and go.
+ */
+export const SampleMetadata = Schema.Struct({
+  session_id: Schema.String,
+  source_path: Schema.String,
+  cwd: Schema.String,
+  timestamp: Schema.String,
+  session_name: Schema.NullOr(Schema.String),
+  parent_session: Schema.NullOr(Schema.String),
+  leaf_id: Schema.NullOr(Schema.String),
+  role: GasTown.Role,
+  name: Schema.NullOr(Schema.String),
+  rig: Schema.NullOr(Schema.String),
+  town: Schema.NullOr(Schema.String),
+  role_source: GasTown.RoleSource,
+  provider: Schema.NullOr(Schema.String),
+  model: Schema.NullOr(Schema.String),
+  thinking_level: Schema.String,
+  hydrated: Schema.Boolean,
+  tools_source: ToolsSource,
+  /** Results that the tool called an error; the formats have no mark for them. */
+  tool_errors: Schema.Int,
+  dropped: Schema.Array(Schema.Struct({ reason: Schema.String, count: Schema.Int }))
+})
+export type SampleMetadata = typeof SampleMetadata.Type
+
+/** The metadata of a session's sample, with all that was dropped on the way to it. */
+export const metadataOf = (session: ExtractedSession, dropped: DropCounts): SampleMetadata => {
+  const { metadata } = session
+  return {
+    session_id: session.session_id,
+    source_path: session.source_path,
+    cwd: session.cwd,
+    timestamp: metadata.timestamp,
+    session_name: metadata.session_name ?? null,
+    parent_session: metadata.parent_session ?? null,
+    leaf_id: metadata.leaf_id,
+    role: metadata.role,
+    name: metadata.name ?? null,
+    rig: metadata.rig ?? null,
+    town: metadata.town ?? null,
+    role_source: metadata.role_source,
+    provider: metadata.provider,
+    model: metadata.model,
+    thinking_level: metadata.thinking_level,
+    hydrated: metadata.hydrated,
+    tools_source: metadata.tools_source,
+    tool_errors: metadata.tool_errors,
+    dropped: Object.entries(dropped).map(([reason, count]) => ({ reason, count }))
+  }
+}
+
+/** What a format made of a session. */
+export type Projection<S> =
+  | {
+      readonly _tag: "Sample"
+      readonly sample: S
+      /** What the session lost when it was extracted, and what it lost to this format. */
+      readonly dropped: DropCounts
+    }
+  | { readonly _tag: "None"; readonly reason: "no_assistant_turn" }
+
+/** A line that breaks its format's rules; a bug of the projection, or a dataset that somebody edited. */
+export class InvalidSample extends Schema.TaggedError<InvalidSample>()("InvalidSample", {
+  format: FormatName,
+  /** Where in the sample, as in `messages[3].content`; empty for the whole. */
+  at: Schema.String,
+  /** Holds nothing of the sample's content. */
+  issue: Schema.String
+}) {
+  override get message(): string {
+    return `not a ${this.format} sample: ${this.at === "" ? "" : `${this.at}: `}${this.issue}`
+  }
+}
+
+/** A way to write samples. */
+export interface SampleFormat<S> {
+  readonly name: FormatName
+  readonly project: (session: ExtractedSession) => Projection<S>
+  /** Reads a line of output again and checks the format's rules. */
+  readonly validate: (line: string) => Result.Result<S, InvalidSample>
+}

@@ -1,0 +1,86 @@
+/** The sums of a report. */
+import { type DropCounts, sum } from "../DropCounts.ts"
+import { type ExtractReport, REPORT_KIND, type ReportRow, type Tokens, type Volume } from "../ExtractReport.ts"
+import { type FormatName } from "../Sample.ts"
+import { type Turn, costOf, tokensOf } from "../Turn.ts"
+
+/** How often each name occurs, by name. */
+export const count = (names: ReadonlyArray<string>): DropCounts => sum(names.map((name) => ({ [name]: 1 })))
+
+const NO_TOKENS: Tokens = { input: 0, output: 0, cache_read: 0, cache_write: 0, total: 0 }
+
+const addTokens = (a: Tokens, b: Tokens): Tokens => ({
+  input: a.input + b.input,
+  output: a.output + b.output,
+  cache_read: a.cache_read + b.cache_read,
+  cache_write: a.cache_write + b.cache_write,
+  total: a.total + b.total
+})
+
+/** What one sample holds. */
+export const volume = (turns: ReadonlyArray<Turn>, dropped: DropCounts, diagnostics: number): Volume => {
+  const usages = turns.flatMap((turn) => turn.metadata.usage ?? [])
+  return {
+    samples: 1,
+    turns: turns.length,
+    tool_calls: turns.reduce((calls, turn) => calls + turn.tool_calls.length, 0),
+    tokens: usages
+      .map((usage) => ({
+        input: usage.input ?? 0,
+        output: usage.output ?? 0,
+        cache_read: usage.cache_read ?? 0,
+        cache_write: usage.cache_write ?? 0,
+        total: tokensOf(usage)
+      }))
+      .reduce(addTokens, NO_TOKENS),
+    cost: usages.reduce((cost, usage) => cost + costOf(usage), 0),
+    dropped,
+    diagnostics
+  }
+}
+
+const sumVolumes = (volumes: ReadonlyArray<Volume>): Volume => {
+  const total = (number: (volume: Volume) => number): number => volumes.reduce((all, one) => all + number(one), 0)
+  return {
+    samples: total((one) => one.samples),
+    turns: total((one) => one.turns),
+    tool_calls: total((one) => one.tool_calls),
+    tokens: volumes.map((one) => one.tokens).reduce(addTokens, NO_TOKENS),
+    cost: total((one) => one.cost),
+    dropped: sum(volumes.map((one) => one.dropped)),
+    diagnostics: total((one) => one.diagnostics)
+  }
+}
+
+const NO_SESSION = new Set<ReportRow["outcome"]>(["not_a_session", "unreadable"])
+
+/** The report of a run from its rows, in whatever order they came. */
+export const report = (
+  run: { readonly format: FormatName; readonly rigs: ReadonlyArray<string>; readonly roles: ReadonlyArray<string> },
+  skipped: ExtractReport["skipped"],
+  rows: ReadonlyArray<ReportRow>,
+  outputs: ExtractReport["outputs"]
+): ExtractReport => {
+  const outcomes = rows.map((row) => row.outcome)
+  const sessions = outcomes.filter((outcome) => !NO_SESSION.has(outcome))
+  const kept = sessions.filter((outcome) => outcome === "kept")
+  return {
+    kind: REPORT_KIND,
+    format: run.format,
+    rigs: run.rigs,
+    roles: run.roles,
+    sessions: {
+      found: sessions.length,
+      kept: kept.length,
+      dropped: count(sessions.filter((outcome) => outcome !== "kept"))
+    },
+    files: {
+      not_a_session: outcomes.filter((outcome) => outcome === "not_a_session").length,
+      unreadable: outcomes.filter((outcome) => outcome === "unreadable").length
+    },
+    skipped,
+    total: sumVolumes(rows.flatMap((row) => row.volume ?? [])),
+    outputs,
+    rows: [...rows].sort((a, b) => (a.path < b.path ? -1 : 1))
+  }
+}

@@ -1,0 +1,265 @@
+/** Makes turns of messages in the order in which they are sent; the rules stand in SessionTurns.ts. */
+import { type Json, type JsonObject, isArray, isObject, numberAt, objectAt, stringAt } from "@pi-sessions/core/Json"
+import { type SessionEntry } from "@pi-sessions/core/SessionLine"
+import { type DropReason, type DropTally } from "../DropCounts.ts"
+import { type ToolCall, type ToolResult, type Turn, type TurnMetadata, type TurnUsage } from "../Turn.ts"
+import * as WellFormed from "../WellFormed.ts"
+
+/** The string member, well-formed; empty when there is none. */
+export const text = (object: JsonObject, key: string): string => stringAt(object, key)?.toWellFormed() ?? ""
+
+/** `{ [key]: value }`, or nothing when there is no value. */
+export const named = <K extends string>(key: K, value: string | undefined): { readonly [P in K]?: string } => {
+  const member: { [P in K]?: string } = {}
+  if (value !== undefined) member[key] = value.toWellFormed()
+  return member
+}
+
+/** Where a turn stands in the file. */
+export const origin = (entry: SessionEntry | undefined): Pick<Turn, "timestamp" | "uuid"> => ({
+  timestamp: entry?.timestamp?.toWellFormed() ?? "",
+  uuid: entry?.id?.toWellFormed() ?? ""
+})
+
+const isCall = (block: Json): block is JsonObject =>
+  isObject(block) && block["type"] === "toolCall" && typeof block["name"] === "string"
+
+/** The tool calls of an assistant message. */
+export const callsOf = (message: JsonObject): ReadonlyArray<JsonObject> => {
+  const content = message["content"]
+  return isArray(content) ? content.filter(isCall) : []
+}
+
+/** A call of the assistant turn that was pushed last. */
+interface PendingCall {
+  readonly call: ToolCall
+  /** As recorded; may be empty. */
+  readonly recordedId: string
+  answered: boolean
+}
+
+export class TurnWriter {
+  readonly turns: Array<Turn> = []
+  readonly #ids: ReadonlySet<string>
+  readonly #levels: ReadonlyMap<SessionEntry, string>
+  readonly #dropped: DropTally
+  #madeIds = 0
+  #pending: ReadonlyArray<PendingCall> = []
+  /** The results so far of the pending calls, and the entry of the first one. */
+  #results: Array<ToolResult> = []
+  #resultsEntry: SessionEntry | undefined
+  /** The latest turn that was left out: its results come next. */
+  #leftOut: { readonly calls: ReadonlyArray<JsonObject>; readonly reason: DropReason } | undefined
+
+  constructor(ids: ReadonlySet<string>, levels: ReadonlyMap<SessionEntry, string>, dropped: DropTally) {
+    this.#ids = ids
+    this.#levels = levels
+    this.#dropped = dropped
+  }
+
+  /** Takes a message as it is sent, and as it stood in the context. */
+  push(entry: SessionEntry, message: JsonObject, sent: JsonObject): void {
+    switch (sent["role"]) {
+      case "assistant":
+        this.#close(true)
+        return this.#assistant(entry, sent)
+      case "toolResult":
+        return this.#toolResult(entry, sent)
+      default:
+        this.#close(true)
+        return this.#user(entry, message, sent)
+    }
+  }
+
+  /** Ends the conversation. */
+  end(): void {
+    this.#close(false)
+  }
+
+  /** Ends the results of the pending calls; when something follows, no call may stay unanswered. */
+  #close(somethingFollows: boolean): void {
+    const unanswered = somethingFollows ? this.#pending.filter((pending) => !pending.answered) : []
+    const called = this.turns.at(-1)
+    const made = unanswered.map(({ call }): ToolResult => ({
+      tool_call_id: call.id,
+      tool_name: call.name,
+      content: "No result provided",
+      is_error: true
+    }))
+    if (this.#results.length + made.length > 0) {
+      this.turns.push({
+        role: "user",
+        content: "",
+        tool_calls: [],
+        tool_results: [...this.#results, ...made],
+        ...(this.#resultsEntry === undefined
+          ? { timestamp: called?.timestamp ?? "", uuid: "" }
+          : origin(this.#resultsEntry)),
+        metadata: {
+          message_role: "toolResult",
+          ...(made.length === 0 ? {} : { unanswered: made.map((result) => result.tool_call_id) })
+        }
+      })
+    }
+    this.#pending = []
+    this.#results = []
+    this.#resultsEntry = undefined
+  }
+
+  #user(entry: SessionEntry, message: JsonObject, sent: JsonObject): void {
+    const content = this.#text(sent["content"], "\n")
+    if (content.trim() === "") return this.#dropped.add("empty_user_turn")
+    const role = stringAt(message, "role")
+    this.turns.push({
+      role: "user",
+      content,
+      tool_calls: [],
+      tool_results: [],
+      ...origin(entry),
+      metadata: {
+        ...named("message_role", role === "user" ? undefined : role),
+        ...named("custom_type", role === "custom" ? stringAt(message, "customType") : undefined)
+      }
+    })
+  }
+
+  #assistant(entry: SessionEntry, message: JsonObject): void {
+    const stopReason = stringAt(message, "stopReason")
+    if (stopReason === "error" || stopReason === "aborted") {
+      this.#dropped.add(stopReason === "error" ? "error_turn" : "aborted_turn")
+      const reason = stopReason === "error" ? "error_turn_tool_result" : "aborted_turn_tool_result"
+      this.#leftOut = { calls: callsOf(message), reason }
+      return
+    }
+    this.#leftOut = undefined
+    const content = this.#text(message["content"], "")
+    this.#pending = this.#calls(callsOf(message))
+    if (content.trim() === "" && this.#pending.length === 0) return this.#dropped.add("empty_assistant_turn")
+    const usage = usageOf(objectAt(message, "usage"))
+    this.turns.push({
+      role: "assistant",
+      content,
+      tool_calls: this.#pending.map((pending) => pending.call),
+      tool_results: [],
+      ...origin(entry),
+      metadata: {
+        ...(usage === undefined ? {} : { usage }),
+        ...named("provider", stringAt(message, "provider")),
+        ...named("model", stringAt(message, "model")),
+        ...named("api", stringAt(message, "api")),
+        ...named("thinking_level", stringAt(message, "thinkingLevel") ?? this.#levels.get(entry)),
+        ...named("stop_reason", stopReason),
+        ...this.#reasoning(message["content"])
+      }
+    })
+  }
+
+  #calls(blocks: ReadonlyArray<JsonObject>): ReadonlyArray<PendingCall> {
+    const inTurn = new Set<string>()
+    return blocks.map((block) => {
+      const recordedId = text(block, "id")
+      const id = recordedId === "" || inTurn.has(recordedId) ? this.#makeId() : recordedId
+      inTurn.add(id)
+      return { call: { id, name: text(block, "name"), arguments: this.#arguments(block) }, recordedId, answered: false }
+    })
+  }
+
+  #makeId(): string {
+    for (;;) {
+      const id = `call_${++this.#madeIds}`
+      if (!this.#ids.has(id)) return id
+    }
+  }
+
+  #arguments(block: JsonObject): ToolCall["arguments"] {
+    const args = block["arguments"]
+    if (isObject(args) && block["argumentsError"] === undefined) return WellFormed.object(args)
+    this.#dropped.add("invalid_arguments")
+    return isObject(args) ? WellFormed.object(args) : {}
+  }
+
+  #toolResult(entry: SessionEntry, message: JsonObject): void {
+    const id = text(message, "toolCallId")
+    const name = text(message, "toolName")
+    const answers = (recordedId: string, calledName: string): boolean =>
+      recordedId === id && (id !== "" || name === "" || calledName === name)
+    const asked = this.#pending.filter(({ call, recordedId }) => answers(recordedId, call.name))
+    const open = asked.find((pending) => !pending.answered)
+    if (open === undefined) {
+      const ofLeftOut = this.#leftOut?.calls.some((call) => answers(text(call, "id"), text(call, "name"))) ?? false
+      if (asked.length > 0) this.#dropped.add("duplicate_tool_result")
+      else this.#dropped.add(ofLeftOut && this.#leftOut !== undefined ? this.#leftOut.reason : "orphan_tool_result")
+      return
+    }
+    open.answered = true
+    this.#resultsEntry ??= entry
+    this.#results.push({
+      tool_call_id: open.call.id,
+      tool_name: open.call.name,
+      content: this.#text(message["content"], "\n"),
+      is_error: message["isError"] === true
+    })
+  }
+
+  /** The text of a content; thinking and calls are read elsewhere. */
+  #text(content: Json | undefined, separator: string): string {
+    if (typeof content === "string") return content.toWellFormed()
+    if (!isArray(content)) return ""
+    const texts = content.flatMap((block): ReadonlyArray<string> => {
+      const type = isObject(block) ? block["type"] : undefined
+      if (isObject(block) && type === "text") return [stringAt(block, "text") ?? ""]
+      if (type === "image") {
+        this.#dropped.add("image")
+        return ["[image]"]
+      }
+      if (type !== "thinking" && !isCall(block)) this.#dropped.add("unknown_block")
+      return []
+    })
+    return texts.join(separator).toWellFormed()
+  }
+
+  #reasoning(content: Json | undefined): Pick<TurnMetadata, "reasoning"> {
+    const thoughts = (isArray(content) ? content : []).flatMap((block): ReadonlyArray<string> => {
+      if (!isObject(block) || block["type"] !== "thinking") return []
+      if (block["redacted"] === true) this.#dropped.add("redacted_thinking")
+      const thinking = stringAt(block, "thinking") ?? ""
+      return thinking.trim() === "" ? [] : [thinking]
+    })
+    return named("reasoning", thoughts.length === 0 ? undefined : thoughts.join("\n"))
+  }
+}
+
+const numbers = <K extends string>(
+  object: JsonObject,
+  names: ReadonlyArray<readonly [theirs: string, ours: K]>
+): { readonly [P in K]?: number } => {
+  const found: { [P in K]?: number } = {}
+  for (const [theirs, ours] of names) {
+    const value = numberAt(object, theirs)
+    if (value !== undefined) found[ours] = value
+  }
+  return found
+}
+
+const COST_NAMES = [
+  ["input", "input"],
+  ["output", "output"],
+  ["cacheRead", "cache_read"],
+  ["cacheWrite", "cache_write"],
+  ["total", "total"]
+] as const
+
+const USAGE_NAMES = [
+  ["input", "input"],
+  ["output", "output"],
+  ["cacheRead", "cache_read"],
+  ["cacheWrite", "cache_write"],
+  ["reasoning", "reasoning"],
+  ["totalTokens", "total_tokens"]
+] as const
+
+const usageOf = (usage: JsonObject | undefined): TurnUsage | undefined => {
+  if (usage === undefined) return undefined
+  const cost = objectAt(usage, "cost")
+  return { ...numbers(usage, USAGE_NAMES), ...(cost === undefined ? {} : { cost: numbers(cost, COST_NAMES) }) }
+}

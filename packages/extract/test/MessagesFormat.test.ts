@@ -1,0 +1,157 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Result } from "effect"
+import { type JsonObject } from "@pi-sessions/core/Json"
+import { MessagesFormat, type MessagesSample } from "../src/MessagesFormat.ts"
+import { assistant, call, chain, extract, message, result, text, user } from "./support/sessions.ts"
+
+const sampleOf = (text: string): MessagesSample => {
+  const projection = MessagesFormat.project(extract(text))
+  if (projection._tag === "None") throw new Error(projection.reason)
+  return projection.sample
+}
+
+const whole = chain(
+  message({ role: "system", content: "You are Pi.", timestamp: 1 }),
+  user("go"),
+  assistant([
+    { type: "thinking", thinking: "Hm." },
+    text("I look."),
+    call("a", "bash", { command: "ls" }),
+    call("b", "ls", {})
+  ]),
+  result("a", "x"),
+  result("b", "y", "ls", { isError: true }),
+  user("and?"),
+  user("well?"),
+  assistant([text("done")])
+)
+
+/** Why a changed sample is refused; undefined when it is not. */
+const refusal = (change: (sample: { messages: Array<JsonObject>; tools: Array<JsonObject> }) => void) => {
+  const sample = JSON.parse(JSON.stringify(sampleOf(whole)))
+  change(sample)
+  return Result.match(MessagesFormat.validate(JSON.stringify(sample)), {
+    onFailure: (error) => error.message,
+    onSuccess: () => undefined
+  })
+}
+
+describe("MessagesFormat", () => {
+  it("writes TRL's shape, arguments as objects", () => {
+    const { messages, tools } = sampleOf(whole)
+    assert.deepStrictEqual(messages, [
+      { role: "system", content: "You are Pi." },
+      { role: "user", content: "go" },
+      {
+        role: "assistant",
+        content: "I look.",
+        reasoning_content: "Hm.",
+        tool_calls: [
+          { id: "a", type: "function", function: { name: "bash", arguments: { command: "ls" } } },
+          { id: "b", type: "function", function: { name: "ls", arguments: {} } }
+        ]
+      },
+      { role: "tool", tool_call_id: "a", name: "bash", content: "x" },
+      { role: "tool", tool_call_id: "b", name: "ls", content: "y" },
+      { role: "user", content: "and?" },
+      { role: "user", content: "well?" },
+      { role: "assistant", content: "done" }
+    ])
+    assert.deepStrictEqual(
+      tools.map((tool) => [tool.type, tool.function.name]),
+      [
+        ["function", "bash"],
+        ["function", "ls"]
+      ]
+    )
+  })
+
+  it("gives every sample the same metadata keys", () => {
+    const { metadata } = sampleOf(whole)
+    assert.deepStrictEqual(metadata, {
+      session_id: "s1",
+      source_path: "/sessions/s1.jsonl",
+      cwd: "/work/project",
+      timestamp: "2026-01-05T10:00:00.000Z",
+      session_name: null,
+      parent_session: null,
+      leaf_id: "e8",
+      role: "unknown",
+      name: null,
+      rig: null,
+      town: null,
+      role_source: "none",
+      provider: "fake",
+      model: "fake-1",
+      thinking_level: "off",
+      hydrated: false,
+      tools_source: "builtin",
+      tool_errors: 1,
+      dropped: []
+    })
+  })
+
+  it("ends on the assistant, and counts what it cut", () => {
+    const projection = MessagesFormat.project(
+      extract(chain(user("go"), assistant([call("a"), call("b")]), result("a", "x"), user("one"), user("two")))
+    )
+    assert.strictEqual(projection._tag, "Sample")
+    if (projection._tag === "None") return
+    assert.deepStrictEqual(
+      projection.sample.messages.map((message) => message.role),
+      ["user", "assistant"]
+    )
+    assert.deepStrictEqual(projection.dropped, { trailing_message: 4 })
+    assert.deepStrictEqual(projection.sample.metadata.dropped, [{ reason: "trailing_message", count: 4 }])
+    assert.isTrue(Result.isSuccess(MessagesFormat.validate(JSON.stringify(projection.sample))))
+  })
+
+  it("makes no sample of a session without an assistant turn", () => {
+    for (const text of [chain(user("hi")), chain(user("hi"), assistant([], { stopReason: "error" }))]) {
+      assert.deepStrictEqual(MessagesFormat.project(extract(text)), { _tag: "None", reason: "no_assistant_turn" })
+    }
+  })
+
+  it("accepts its own output, and refuses what breaks a rule", () => {
+    assert.isUndefined(refusal(() => undefined))
+    const refused: ReadonlyArray<
+      readonly [(sample: { messages: Array<JsonObject>; tools: Array<JsonObject> }) => void, string]
+    > = [
+      [({ messages }) => void messages.pop(), "the last message is not the assistant's"],
+      [({ messages }) => void messages.splice(0, 3), "messages[0]: a tool message that answers no open call"],
+      [({ messages }) => void messages.splice(4, 1), "messages[4]: a call of the assistant message before it has no"],
+      [({ messages }) => void messages.push(messages[0]!, messages[7]!), "messages[8]: a system message"],
+      [({ messages }) => void (messages[3] = { ...messages[3], name: "read" }), "messages[3]: a tool message under"],
+      [
+        ({ messages }) => void (messages[3] = { ...messages[3], tool_call_id: "b" }),
+        "messages[3]: a tool message under"
+      ],
+      [
+        ({ messages }) => void (messages[3] = { ...messages[3], tool_call_id: "z" }),
+        "messages[3]: a tool message that"
+      ],
+      [({ messages }) => void (messages[7] = { role: "assistant", content: "" }), "messages[7]: an assistant message"],
+      [({ messages }) => void (messages[1] = { role: "user", content: null }), "messages[1].content: wrong shape"],
+      [({ messages }) => void (messages[1] = { role: "user", content: "\ud83d" }), "half of a surrogate pair"],
+      [({ messages }) => void (messages[1] = { role: "human", content: "" }), "wrong shape"],
+      [({ tools }) => void tools.push(tools[0]!), "tools: two tools with one name"],
+      [({ messages }) => void (messages.length = 0), "messages"]
+    ]
+    for (const [change, message] of refused) assert.include(refusal(change) ?? "accepted", message)
+  })
+
+  it("refuses arguments that are text, and says nothing of what they hold", () => {
+    const refused = refusal(({ messages }) => {
+      const call = { id: "a", type: "function", function: { name: "bash", arguments: "sk-secret" } }
+      messages[2] = { role: "assistant", content: "", tool_calls: [call] }
+    })
+    assert.include(refused ?? "", "messages[2].tool_calls[0].function.arguments")
+    assert.notInclude(refused ?? "", "sk-secret")
+    assert.isTrue(Result.isFailure(MessagesFormat.validate("{")))
+  })
+
+  it("takes text that shows an escaped surrogate for what it is", () => {
+    const line = JSON.stringify(sampleOf(chain(user("\\ud83d"), assistant([text("ok")]))))
+    assert.isTrue(Result.isSuccess(MessagesFormat.validate(line)))
+  })
+})
