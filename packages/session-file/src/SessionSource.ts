@@ -12,7 +12,7 @@ import * as Stream from "effect/Stream"
 import * as Session from "@pi-sessions/core/Session"
 import { type HeaderLine, type SessionLine } from "@pi-sessions/core/SessionLine"
 import { SessionReader } from "@pi-sessions/core/SessionReader"
-import { NotASession, SessionFileError, fromPlatform } from "./SessionFileError.ts"
+import { NotASession, type SessionFileError, fromPlatform } from "./SessionFileError.ts"
 
 /** A session that a source can read. */
 export interface SessionRef {

@@ -214,14 +214,15 @@ const scenes: ReadonlyArray<{
     cwd: "/home/dev/work/app",
     play: (m) => {
       m.appendMessage(user("Read the whole changelog."))
-      m.appendMessage(
-        assistant("", { calls: [{ id: "call_c", name: "read", arguments: { path: "CHANGELOG.md" } }] })
-      )
+      m.appendMessage(assistant("", { calls: [{ id: "call_c", name: "read", arguments: { path: "CHANGELOG.md" } }] }))
       m.appendMessage(result("call_c", "read", "# Changelog\n\n## 1.0\n\nFirst.\n"))
       m.appendMessage(assistant("One release so far."))
       const kept = m.appendMessage(user("And the licence?"))
       m.appendMessage(assistant("MIT."))
-      m.appendCompaction("The changelog lists one release, 1.0.", kept, 51_234, { readFiles: ["CHANGELOG.md"], modifiedFiles: [] })
+      m.appendCompaction("The changelog lists one release, 1.0.", kept, 51_234, {
+        readFiles: ["CHANGELOG.md"],
+        modifiedFiles: []
+      })
       m.appendMessage(user("Who wrote it?"))
       m.appendMessage(assistant("The file does not say.", { thinking: "No author line." }))
     }

@@ -71,7 +71,9 @@ export const table = (options: Options, contenders: ReadonlyArray<Contender>): v
   }
   const baseline = samples.get(options.baseline ?? contenders[0]?.name ?? "") ?? []
   const baselineMs = median(baseline.map(({ ms }) => ms))
-  const baselineMb = baseline.every(({ mb }) => mb !== undefined) ? median(baseline.map(({ mb }) => mb ?? 0)) : undefined
+  const baselineMb = baseline.every(({ mb }) => mb !== undefined)
+    ? median(baseline.map(({ mb }) => mb ?? 0))
+    : undefined
 
   const rows = contenders.map(({ name }) => {
     const own = samples.get(name) ?? []
@@ -98,7 +100,10 @@ export const table = (options: Options, contenders: ReadonlyArray<Contender>): v
   ]
   const widths = head.map((_, column) => Math.max(...[head, ...rows].map((row) => (row[column] ?? "").length)))
   const line = (row: ReadonlyArray<string>): string =>
-    widths.map((width, column) => (row[column] ?? "")[column === 0 ? "padEnd" : "padStart"](width)).join("  ").trimEnd()
+    widths
+      .map((width, column) => (row[column] ?? "")[column === 0 ? "padEnd" : "padStart"](width))
+      .join("  ")
+      .trimEnd()
   process.stdout.write(
     [
       "",
