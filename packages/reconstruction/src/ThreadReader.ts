@@ -37,6 +37,11 @@ class ThreadBuilder {
     this.#source = source
   }
 
+  /** How many different ids were seen. */
+  get ids(): number {
+    return this.#seen.size
+  }
+
   report(line: SessionLine, entryId: string | undefined, message: string): void {
     this.#diagnostics.push({ line: line.line, byteOffset: line.byteOffset, entryId, message })
   }
@@ -84,13 +89,52 @@ class ThreadBuilder {
 }
 
 /**
+ * Reads a thread that comes piece by piece, as JSONL. A piece may go once it was pushed: what hydration uses is decoded
+ * by then, and nothing else is kept.
+ */
+export class ThreadPieces {
+  readonly #builder: ThreadBuilder
+  readonly #reader = new SessionReader()
+
+  /** `source` names the thread in case no entry does. */
+  constructor(source: string) {
+    this.#builder = new ThreadBuilder(source)
+  }
+
+  /** How many different entries have come. */
+  get entries(): number {
+    return this.#builder.ids
+  }
+
+  /** Takes the next bytes, which need not end with a line; their memory must not be used again. */
+  push(chunk: Uint8Array): void {
+    for (const line of this.#reader.push(chunk)) this.#builder.add(line)
+  }
+
+  /** The thread. Call once, after the last piece. */
+  end(): Thread.Thread {
+    for (const line of this.#reader.end()) this.#builder.add(line)
+    return this.#builder.finish(
+      this.#reader.diagnostics
+        .filter(({ code }) => code !== "missing-header" && code !== "missing-id")
+        .map(({ line, byteOffset, entryId, code, message }) => ({
+          line,
+          byteOffset,
+          entryId,
+          message: `${code}: ${message}`
+        }))
+    )
+  }
+}
+
+/**
  * Reads a thread: JSONL, one entry a line, or one JSON document with an `entries` array. Never throws on content.
  * `source` names it in case no entry does.
  */
 export const read = (chunks: ReadonlyArray<Uint8Array>, source: string): Thread.Thread => {
-  const builder = new ThreadBuilder(source)
   const page = pageOf(chunks)
   if (page !== undefined) {
+    const builder = new ThreadBuilder(source)
     page.forEach((entry, index) => {
       const position = { line: index + 1, byteOffset: 0 }
       const type = isObject(entry) ? stringAt(entry, "type") : undefined
@@ -98,19 +142,9 @@ export const read = (chunks: ReadonlyArray<Uint8Array>, source: string): Thread.
     })
     return builder.finish([])
   }
-  const reader = new SessionReader()
-  for (const chunk of chunks) for (const line of reader.push(chunk)) builder.add(line)
-  for (const line of reader.end()) builder.add(line)
-  return builder.finish(
-    reader.diagnostics
-      .filter(({ code }) => code !== "missing-header" && code !== "missing-id")
-      .map(({ line, byteOffset, entryId, code, message }) => ({
-        line,
-        byteOffset,
-        entryId,
-        message: `${code}: ${message}`
-      }))
-  )
+  const pieces = new ThreadPieces(source)
+  for (const chunk of chunks) pieces.push(chunk)
+  return pieces.end()
 }
 
 /** The `entries` of a thread given as one JSON document; undefined when it is not one. */

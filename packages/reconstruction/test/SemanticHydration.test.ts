@@ -135,13 +135,17 @@ const randomThread = (seed: number): ReadonlyArray<Entry> => {
 
 describe("semantic hydration", () => {
   it("gives a session that satisfies every rule of a hydrated file, whatever the thread", () => {
+    let checked = 0
     for (let seed = 1; seed <= 1000; seed++) {
       const thread = randomThread(seed)
       for (const tools of ["pairs", "flatten", "omit"] as const) {
         const hydrated = hydrate(thread, tools)
-        if (hydrated !== undefined) assertSound(hydrated.session, `seed ${seed}, ${tools}`)
+        if (hydrated === undefined) continue
+        assertSound(hydrated.session, `seed ${seed}, ${tools}`)
+        checked++
       }
     }
+    assert.isAbove(checked, 2500)
   })
 
   it("loses no word of a person or a model, and no output of a tool", () => {

@@ -1,0 +1,203 @@
+/**
+ * The JSON document that carries thread entries over HTTP, `{"entries": [...], ...}`, taken apart without building the
+ * entries: each one keeps its own text, byte for byte, and most are never parsed.
+ *
+ * The document's frame is checked here. An entry is only delimited; whoever reads it finds out whether it is JSON.
+ */
+import * as Result from "effect/Result"
+import { type Json, type JsonObject, isArray, isObject } from "@pi-sessions/core/Json"
+
+/** Where an entry's text stands in the document: `bytes[start, end)`. */
+export interface EntryRange {
+  readonly start: number
+  readonly end: number
+}
+
+export interface ThreadPage {
+  readonly bytes: Uint8Array
+  readonly entries: ReadonlyArray<EntryRange>
+  /** The document's other members; `entries` is an empty array here. */
+  readonly frame: JsonObject
+}
+
+/** Why a document is no page. */
+export interface NotAPage {
+  readonly reason: string
+  /** Whether it began as a page and broke off. */
+  readonly truncated: boolean
+}
+
+const QUOTE = 0x22
+const COMMA = 0x2c
+const BACKSLASH = 0x5c
+const NEWLINE = 0x0a
+
+const notAPage = (reason: string, truncated = false): Result.Result<never, NotAPage> =>
+  Result.fail({ reason, truncated })
+
+/**
+ * Takes a document apart. The bytes are the page's from now on: line breaks between an entry's tokens become spaces,
+ * so that every entry is a line.
+ */
+export const take = (bytes: Uint8Array): Result.Result<ThreadPage, NotAPage> => {
+  const cursor = new Cursor(bytes)
+  // A byte order mark, which JSON does not allow and some servers send.
+  const bom = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0
+  let at = cursor.space(bom)
+  if (at === bytes.length) return notAPage("it is empty", true)
+  if (bytes[at] !== 0x7b) return notAPage("it is no JSON object")
+  let found: { readonly open: number; readonly close: number; readonly entries: ReadonlyArray<EntryRange> } | undefined
+  at = cursor.space(at + 1)
+  while (bytes[at] === QUOTE) {
+    const keyStart = at
+    at = cursor.value(at)
+    const isEntries = at > 0 && isKey(bytes, keyStart, at, "entries")
+    at = at < 0 ? at : cursor.space(at)
+    if (at < 0 || bytes[at] !== 0x3a) break
+    at = cursor.space(at + 1)
+    if (isEntries && bytes[at] === 0x5b) {
+      const open = at
+      const entries = cursor.elements(open)
+      at = cursor.at
+      if (entries === undefined && at < bytes.length) return notAPage("its entries are not separated by commas")
+      if (entries === undefined) break
+      found = { open, close: at, entries }
+    } else at = cursor.value(at)
+    if (at < 0) break
+    at = cursor.space(at)
+    if (bytes[at] !== COMMA) break
+    at = cursor.space(at + 1)
+  }
+  if (at < 0 || at >= bytes.length) return notAPage("it breaks off", true)
+  const text = (start: number, end: number) => decoder.decode(bytes.subarray(start, end))
+  const frame = parse(
+    found === undefined ? text(bom, bytes.length) : `${text(bom, found.open)}[]${text(found.close, bytes.length)}`
+  )
+  if (!isObject(frame)) return notAPage("it is no JSON object")
+  if (found === undefined || !isArray(frame["entries"])) return notAPage("it has no array of entries")
+  return Result.succeed({ bytes, entries: found.entries, frame })
+}
+
+/**
+ * The entries as lines of JSONL, the last one with its newline. Made in the page's own bytes: the page's text is no
+ * document any more, its ranges hold.
+ */
+export const lines = ({ bytes, entries }: ThreadPage): Uint8Array => {
+  const first = entries[0]
+  const last = entries.at(-1)
+  if (first === undefined || last === undefined) return bytes.subarray(0, 0)
+  entries.forEach(({ end }, index) => {
+    bytes.fill(0x20, end, entries[index + 1]?.start ?? end)
+    // Behind an entry there is a comma, a space or the closing bracket.
+    bytes[end] = NEWLINE
+  })
+  return bytes.subarray(first.start, last.end + 1)
+}
+
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true })
+
+const parse = (text: string): Json | undefined => {
+  try {
+    const value: Json = JSON.parse(text)
+    return value
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether a string, quotes included in the range, spells `key`. */
+const isKey = (bytes: Uint8Array, start: number, end: number, key: string): boolean =>
+  // An escape takes at most six bytes.
+  end - start <= key.length * 6 + 2 && parse(decoder.decode(bytes.subarray(start, end))) === key
+
+/** Finds the ends of JSON values by their quotes and brackets alone. */
+class Cursor {
+  readonly #bytes: Uint8Array
+  /** Just after the array that `elements` walked, or where it could not go on. */
+  at = 0
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes
+  }
+
+  /** The first byte from `from` on that is no white space. */
+  space(from: number): number {
+    const bytes = this.#bytes
+    let i = from
+    while (i < bytes.length && isSpace(bytes[i]!)) i++
+    return i
+  }
+
+  /** The end of the value that starts at `from`, or -1 when there is none or it breaks off. */
+  value(from: number): number {
+    const bytes = this.#bytes
+    const first = bytes[from]
+    if (first === QUOTE) return this.#string(from)
+    if (first === 0x7b || first === 0x5b) return this.#container(from)
+    let i = from
+    while (i < bytes.length && !isSpace(bytes[i]!) && !isDelimiter(bytes[i]!)) i++
+    return i === from ? -1 : i
+  }
+
+  /** The elements of the array that opens at `open`; undefined when it breaks off or is not separated by commas. */
+  elements(open: number): ReadonlyArray<EntryRange> | undefined {
+    const bytes = this.#bytes
+    const ranges: Array<EntryRange> = []
+    let i = this.space(open + 1)
+    if (bytes[i] === 0x5d) {
+      this.at = i + 1
+      return ranges
+    }
+    for (;;) {
+      const end = this.value(i)
+      if (end < 0) {
+        // A value that has begun ends only where the document does.
+        this.at = isDelimiter(bytes[i] ?? 0) ? i : bytes.length
+        return undefined
+      }
+      ranges.push({ start: i, end })
+      this.at = this.space(end)
+      if (bytes[this.at] === 0x5d) {
+        this.at++
+        return ranges
+      }
+      if (bytes[this.at] !== COMMA) return undefined
+      i = this.space(this.at + 1)
+    }
+  }
+
+  #string(from: number): number {
+    const bytes = this.#bytes
+    let i = from + 1
+    while (i < bytes.length) {
+      const byte = bytes[i]!
+      if (byte === QUOTE) return i + 1
+      i += byte === BACKSLASH ? 2 : 1
+    }
+    return -1
+  }
+
+  #container(from: number): number {
+    const bytes = this.#bytes
+    let depth = 0
+    let i = from
+    while (i < bytes.length) {
+      const byte = bytes[i]!
+      if (byte === QUOTE) {
+        i = this.#string(i)
+        if (i < 0) return -1
+        continue
+      }
+      if (byte === 0x7b || byte === 0x5b) depth++
+      else if (byte === 0x7d || byte === 0x5d) {
+        if (--depth === 0) return i + 1
+      } else if (byte === NEWLINE || byte === 0x0d) bytes[i] = 0x20
+      i++
+    }
+    return -1
+  }
+}
+
+const isSpace = (byte: number): boolean => byte === 0x20 || byte === NEWLINE || byte === 0x0d || byte === 0x09
+
+const isDelimiter = (byte: number): boolean => byte === COMMA || byte === 0x5d || byte === 0x7d
