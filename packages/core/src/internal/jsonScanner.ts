@@ -83,6 +83,10 @@ export class JsonScanner {
 
   /** One element per open container: 1 = object, 0 = array. */
   #stack = new Uint8Array(64)
+  /** Depth-one key, or role key below `message`, whose value is being scanned. */
+  #key = KEY_OTHER
+  /** Whether depth two is the inside of `message`. */
+  #inMessage = false
   /** Whether the last string walked held a backslash, so that a key may be spelt with escapes. */
   #escaped = false
 
@@ -97,11 +101,11 @@ export class JsonScanner {
     this.timestamp.start = -1
     this.role.start = -1
 
+    this.#key = KEY_OTHER
+    this.#inMessage = false
+
     let stack = this.#stack
     let depth = 0
-    /** Depth-one key whose value is being scanned. */
-    let key = KEY_OTHER
-    let inMessage = false
     let valueStart = 0
     let i = start
 
@@ -114,7 +118,7 @@ export class JsonScanner {
         const roleStart = i
         i = this.#string(bytes, i + 1)
         if (i < 0) return -1
-        if (depth === 2 && key === KEY_ROLE) {
+        if (depth === 2 && this.#key === KEY_ROLE) {
           this.role.start = roleStart
           this.role.end = i
         }
@@ -126,28 +130,24 @@ export class JsonScanner {
         }
         const isObject = byte === 0x7b
         // A container is no role, and takes the place of an earlier duplicate.
-        if (depth === 2 && key === KEY_ROLE) this.role.start = -1
+        if (depth === 2 && this.#key === KEY_ROLE) this.role.start = -1
         stack[depth++] = isObject ? 1 : 0
         if (depth === 2) {
-          inMessage = isObject && key === KEY_MESSAGE
+          this.#inMessage = isObject && this.#key === KEY_MESSAGE
           // A later duplicate `message` replaces an earlier one, its role included.
-          if (key === KEY_MESSAGE) this.role.start = -1
+          if (this.#key === KEY_MESSAGE) this.role.start = -1
         }
         i = this.#space(bytes, i + 1, end)
         if (bytes[i] === (isObject ? 0x7d : 0x5d)) {
           depth--
           i++
         } else if (isObject) {
-          const next = this.#key(bytes, i, end)
-          if (next < 0) return -1
-          if (depth === 1) key = this.#classify(bytes, i, next)
-          else if (depth === 2 && inMessage) key = this.#isRole(bytes, i, next) ? KEY_ROLE : KEY_MESSAGE
-          i = this.#colon(bytes, next, end)
+          i = this.#openMember(bytes, i, end, depth)
           if (i < 0) return -1
           continue
         } else continue
       } else {
-        if (depth === 2 && key === KEY_ROLE) this.role.start = -1
+        if (depth === 2 && this.#key === KEY_ROLE) this.role.start = -1
         i = this.#scalar(bytes, i)
         if (i < 0) return -1
       }
@@ -159,9 +159,9 @@ export class JsonScanner {
           return i
         }
         if (depth === 1) {
-          if (key === KEY_MESSAGE || key === KEY_ROLE) {
+          if (this.#key === KEY_MESSAGE || this.#key === KEY_ROLE) {
             if (bytes[valueStart] !== 0x7b) this.role.start = -1
-          } else if (key !== KEY_OTHER) this.#member(key, valueStart, i)
+          } else if (this.#key !== KEY_OTHER) this.#member(this.#key, valueStart, i)
         }
         i = this.#space(bytes, i, end)
         const after = bytes[i]!
@@ -169,22 +169,28 @@ export class JsonScanner {
         if (after === 0x2c) {
           i++
           if (isObject) {
-            i = this.#space(bytes, i, end)
-            const next = this.#key(bytes, i, end)
-            if (next < 0) return -1
-            if (depth === 1) key = this.#classify(bytes, i, next)
-            else if (depth === 2 && inMessage) key = this.#isRole(bytes, i, next) ? KEY_ROLE : KEY_MESSAGE
-            i = this.#colon(bytes, next, end)
+            i = this.#openMember(bytes, this.#space(bytes, i, end), end, depth)
             if (i < 0) return -1
           }
           break
         }
         if (after !== (isObject ? 0x7d : 0x5d)) return this.#fail(i)
         depth--
-        if (depth === 1 && key === KEY_ROLE) key = KEY_MESSAGE
+        if (depth === 1 && this.#key === KEY_ROLE) this.#key = KEY_MESSAGE
         i++
       }
     }
+  }
+
+  /** Takes a member's key and colon, and notes what the key means; returns where its value may start, or -1. */
+  #openMember(bytes: Uint8Array, at: number, end: number, depth: number): number {
+    if (at >= end || bytes[at] !== 0x22) return this.#fail(at)
+    const after = this.#string(bytes, at + 1)
+    if (after < 0) return -1
+    if (depth === 1) this.#key = this.#classify(bytes, at, after)
+    else if (depth === 2 && this.#inMessage) this.#key = this.#isRole(bytes, at, after) ? KEY_ROLE : KEY_MESSAGE
+    const colon = this.#space(bytes, after, end)
+    return bytes[colon] === 0x3a ? colon + 1 : this.#fail(colon)
   }
 
   #fail(at: number): -1 {
@@ -224,16 +230,6 @@ export class JsonScanner {
         i += 6
       else return this.#fail(i)
     }
-  }
-
-  #key(bytes: Uint8Array, at: number, end: number): number {
-    if (at >= end || bytes[at] !== 0x22) return this.#fail(at)
-    return this.#string(bytes, at + 1)
-  }
-
-  #colon(bytes: Uint8Array, from: number, end: number): number {
-    const i = this.#space(bytes, from, end)
-    return bytes[i] === 0x3a ? i + 1 : this.#fail(i)
   }
 
   #scalar(bytes: Uint8Array, at: number): number {
