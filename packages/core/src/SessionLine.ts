@@ -4,7 +4,7 @@
  * a session back is writing its lines.
  */
 import { type Json, type JsonObject, isObject, objectAt, stringAt } from "./Json.ts"
-import { JsonScanner, decodeString } from "./internal/jsonScanner.ts"
+import { type Range, decodeString } from "./internal/jsonScanner.ts"
 import { decodeUtf8, encodeUtf8 } from "./internal/utf8.ts"
 
 /** Any line: blank, damaged, or the base of the two below. */
@@ -60,9 +60,8 @@ export interface Envelope {
   readonly id: string | null
   readonly parentId: string | null
   readonly role: string | undefined
-  /** Range of the `timestamp` value relative to the line's start; -1 when there is none. */
-  readonly timestampStart: number
-  readonly timestampEnd: number
+  /** The `timestamp`, or where its value lies in the source, to be decoded when someone asks. */
+  readonly timestamp: string | Range | undefined
   readonly recovered: boolean
 }
 
@@ -91,8 +90,7 @@ export class SessionEntry extends SessionLine {
   readonly role: string | undefined
   /** True when the entry shared its line with another value, so Pi does not see it. */
   readonly recovered: boolean
-  readonly #timestampStart: number
-  readonly #timestampEnd: number
+  readonly #timestamp: string | Range | undefined
 
   constructor(
     source: Uint8Array,
@@ -109,33 +107,26 @@ export class SessionEntry extends SessionLine {
     this.parentId = envelope.parentId
     this.role = envelope.role
     this.recovered = envelope.recovered
-    this.#timestampStart = envelope.timestampStart
-    this.#timestampEnd = envelope.timestampEnd
+    this.#timestamp = envelope.timestamp
   }
 
   /** Makes the line that Pi would write for an entry: `JSON.stringify` and a newline. */
   static make(payload: JsonObject & { readonly type: string }, position: Position = NOWHERE): SessionEntry {
     const bytes = encodeUtf8(`${JSON.stringify(payload)}\n`)
-    const end = bytes.length - 1
-    const scanner = new JsonScanner()
-    scanner.scan(bytes, 0, end)
-    const timestamp = typeof payload["timestamp"] === "string"
-    return new SessionEntry(bytes, 0, end, position.line, position.byteOffset, true, {
+    return new SessionEntry(bytes, 0, bytes.length - 1, position.line, position.byteOffset, true, {
       type: payload.type,
       id: stringAt(payload, "id") ?? null,
       parentId: stringAt(payload, "parentId") ?? null,
       role: payload.type === "message" ? stringAt(objectAt(payload, "message") ?? {}, "role") : undefined,
-      timestampStart: timestamp ? scanner.timestamp.start : -1,
-      timestampEnd: timestamp ? scanner.timestamp.end : -1,
+      timestamp: stringAt(payload, "timestamp"),
       recovered: false
     })
   }
 
   /** The entry's own timestamp, an ISO string as Pi writes it. */
   get timestamp(): string | undefined {
-    return this.#timestampStart < 0
-      ? undefined
-      : decodeString(this.source, this.start + this.#timestampStart, this.start + this.#timestampEnd)
+    const timestamp = this.#timestamp
+    return typeof timestamp === "object" ? decodeString(this.source, timestamp.start, timestamp.end) : timestamp
   }
 
   /** Decodes the whole entry, unknown fields included; parses at each call. */
@@ -152,8 +143,7 @@ export class SessionEntry extends SessionLine {
       id,
       parentId,
       role,
-      timestampStart: this.#timestampStart,
-      timestampEnd: this.#timestampEnd,
+      timestamp: this.#timestamp,
       recovered: false
     })
   }

@@ -219,8 +219,7 @@ export class SessionReader {
         id,
         parentId,
         role: type === "message" ? knownStringIn(bytes, scanner.role) : undefined,
-        timestampStart: hasTimestamp ? timestamp.start - start : -1,
-        timestampEnd: hasTimestamp ? timestamp.end - start : -1,
+        timestamp: hasTimestamp ? { start: timestamp.start, end: timestamp.end } : undefined,
         recovered
       })
     )

@@ -27,7 +27,8 @@ describe("EntryPayload.decode", () => {
     "passes every entry of every walk of Pi %s, as it is",
     Effect.fnUntraced(function* (version) {
       const types = new Set<string>()
-      for (const { name, session } of yield* walkFiles(version, settings.walks(100))) {
+      const count = settings.walks(100)
+      for (const { name, session } of yield* walkFiles(version, count)) {
         for (const entry of session.tree.getEntries()) {
           const result = EntryPayload.decode(entry)
           if (Result.isFailure(result)) assert.fail(`${name}: ${result.failure.message}`)
@@ -37,9 +38,10 @@ describe("EntryPayload.decode", () => {
       }
       const newer = new Set(["usage", "context_edit"])
       const known = [...EntryPayload.KNOWN_TYPES].filter((type) => version === "1.5" || !newer.has(type))
-      assert.sameMembers([...types], known)
+      if (settings.isMany(count)) assert.sameMembers([...types], known)
+      assert.includeMembers(known, [...types])
     }),
-    60_000
+    settings.patience
   )
 
   it("keeps fields that it does not know, at every depth", () => {

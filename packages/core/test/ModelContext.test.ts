@@ -60,22 +60,26 @@ describe.each(PiVersion.versions)("transformMessages of Pi %s", (version) => {
     "is pi-ai's own on random walks, whatever the model",
     Effect.fnUntraced(function* () {
       const theirs = yield* Effect.promise(() => piAi.transformMessages(version))
-      const roles = new Map<string, number>()
+      const count = settings.walks(100)
+      const roles = new Set<string>()
       let madeUp = 0
-      for (const { name, messages } of yield* contexts(version, settings.walks(100))) {
+      for (const { name, messages } of yield* contexts(version, count)) {
         for (const target of models) {
           const ours = withoutMadeUpTimes(ModelContext.transformMessages(messages, target, version))
           const expected = withoutMadeUpTimes(theirs(messages, theirModel(target)))
           same(plain(ours), plain(expected), `${name}, for ${JSON.stringify(target)}`)
           madeUp += ours.filter(({ timestamp }) => timestamp === 0).length
-          for (const { role } of ours) roles.set(String(role), (roles.get(String(role)) ?? 0) + 1)
+          for (const { role } of ours) roles.add(String(role))
         }
       }
       const known = ["assistant", "toolResult", "user", ...(version === "1.5" ? ["system"] : [])]
-      assert.sameMembers([...roles.keys()], known)
-      assert.isAbove(madeUp, 0, "walks with calls that nobody answered")
+      assert.includeMembers(known, [...roles])
+      if (settings.isMany(count)) {
+        assert.sameMembers([...roles], known)
+        assert.isAbove(madeUp, 0, "results that nobody gave")
+      }
     }),
-    60_000
+    settings.patience
   )
 
   const assistant = (content: ReadonlyArray<JsonObject>, more: JsonObject = {}): JsonObject => ({
@@ -195,16 +199,17 @@ describe("systemPrompt and tools", () => {
     Effect.fnUntraced(function* () {
       const systemPrompt = yield* Effect.promise(piAi.systemPrompt)
       const tools = yield* Effect.promise(piAi.tools)
+      const count = settings.walks(100)
       let prompts = 0
-      for (const { name, messages } of yield* contexts("1.5", settings.walks(100))) {
+      for (const { name, messages } of yield* contexts("1.5", count)) {
         const prompt = ModelContext.systemPrompt(messages)
         assert.strictEqual(prompt, systemPrompt(messages), name)
         same(plain(ModelContext.tools(messages)), plain(tools(messages)), name)
         if (prompt !== "") prompts++
       }
-      assert.isAbove(prompts, 0)
+      if (settings.isMany(count)) assert.isAbove(prompts, 0)
     }),
-    60_000
+    settings.patience
   )
 
   it("follow sections and tools as they come and go", () => {

@@ -155,10 +155,10 @@ describe.each(PiVersion.versions)("damaged sessions of Pi %s", (version) => {
         if (seed % 4 === 0) use(session)
         if (session.diagnostics.length > 0) damaged++
       }
-      assert.isAtLeast(damaged * 2, count, "most of them are damaged")
+      if (settings.isMany(count)) assert.isAtLeast(damaged * 2, count, "most of them are damaged")
       settings.note(`ReaderFuzz: ${count} damaged sessions of Pi ${version}, ${damaged} with diagnostics`)
     }),
-    120_000
+    settings.patience
   )
 
   it.effect(

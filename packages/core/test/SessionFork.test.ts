@@ -91,11 +91,11 @@ describe.each(PiVersion.versions)("SessionFork.branch of walks of Pi %s", (versi
             compared++
           }
         }
-        assert.isAtLeast(compared, count)
+        if (settings.isMany(count)) assert.isAtLeast(compared, count)
         settings.note(`SessionFork: ${compared} branches of walks of Pi ${version} forked as by Pi ${piVersion}`)
       }
     }),
-    120_000
+    settings.patience
   )
 
   it.effect(
@@ -118,7 +118,7 @@ describe.each(PiVersion.versions)("SessionFork.branch of walks of Pi %s", (versi
         }
       }
     }),
-    60_000
+    settings.patience
   )
 })
 
@@ -241,7 +241,7 @@ describe.each(PiVersion.versions)("SessionFork.whole, beside forkFrom of Pi %s",
       }
       assert.isAbove(compared, 0)
     }),
-    60_000
+    settings.patience
   )
 
   it.effect(
@@ -265,7 +265,7 @@ describe.each(PiVersion.versions)("SessionFork.whole, beside forkFrom of Pi %s",
       }
       assert.isAbove(compared, 0)
     }),
-    60_000
+    settings.patience
   )
 })
 

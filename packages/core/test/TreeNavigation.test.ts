@@ -88,7 +88,7 @@ describe.each(PiVersion.versions)("TreeNavigation, beside Pi %s", (version) => {
       assert.isAbove(moves, 0)
       settings.note(`TreeNavigation: ${moves} moves in walks of Pi ${version} as Pi makes them`)
     }),
-    60_000
+    settings.patience
   )
 
   it.effect(
@@ -125,7 +125,7 @@ describe.each(PiVersion.versions)("TreeNavigation, beside Pi %s", (version) => {
         }
       }
     }),
-    60_000
+    settings.patience
   )
 
   it.effect(
@@ -145,7 +145,7 @@ describe.each(PiVersion.versions)("TreeNavigation, beside Pi %s", (version) => {
         }
       }
     }),
-    60_000
+    settings.patience
   )
 })
 

@@ -30,28 +30,55 @@ export const hasFailed = (assistant: Assistant): boolean =>
   assistant.payload.stopReason === "error" || assistant.payload.stopReason === "aborted"
 
 export const pair = (entries: ReadonlyArray<ThreadEntry>): ToolPairs => {
-  type Open = { -readonly [K in keyof ToolPair]: ToolPair[K] }
-  const byAssistant = new Map<string, ReadonlyArray<Open>>()
+  const byAssistant = new Map<string, ReadonlyArray<Call>>()
   const answering = new Set<string>()
-  /** All unanswered calls so far, oldest first. */
-  let open: Array<Open> = []
+  const open = new OpenCalls()
   for (const entry of entries) {
     if (entry.type === "pi.assistant") {
       const calls = callsOf(entry)
       byAssistant.set(entry.id, calls)
-      if (!hasFailed(entry)) open.push(...calls)
+      if (!hasFailed(entry)) for (const call of calls) open.add(call)
     } else if (entry.type === "pi.tool_result") {
-      const call = findCall(open, entry)
+      const call = open.take(entry)
       if (call === undefined) continue
       call.result = entry
       answering.add(entry.id)
-      open = open.filter((other) => other !== call)
     }
   }
   return { byAssistant, answering }
 }
 
-const callsOf = (assistant: Assistant): Array<{ block: ToolCallBlock; id: string; result: Result | undefined }> => {
+/** A pair in the making. */
+interface Call {
+  readonly block: ToolCallBlock
+  readonly id: string
+  result: Result | undefined
+}
+
+/** The calls that wait for their results. */
+class OpenCalls {
+  /** Newest last. */
+  readonly #byId = new Map<string, Array<Call>>()
+  /** Those without an id by tool name, oldest first. */
+  readonly #byName = new Map<string, Array<Call>>()
+
+  add(call: Call): void {
+    const { id, name } = call.block
+    const [calls, key] = id === "" ? [this.#byName, name] : [this.#byId, id]
+    const same = calls.get(key)
+    if (same === undefined) calls.set(key, [call])
+    else same.push(call)
+  }
+
+  /** By id the newest open call; without one the oldest of that tool that has no id either. */
+  take({ payload: { toolCallId = "", toolName } }: Result): Call | undefined {
+    if (toolCallId !== "") return this.#byId.get(toolCallId)?.pop()
+    const name = toolName ?? [...this.#byName].find(([, calls]) => calls.length > 0)?.[0]
+    return name === undefined ? undefined : this.#byName.get(name)?.shift()
+  }
+}
+
+const callsOf = (assistant: Assistant): ReadonlyArray<Call> => {
   const { content } = assistant.payload
   if (typeof content === "string") return []
   const used = new Set<string>()
@@ -64,16 +91,4 @@ const callsOf = (assistant: Assistant): Array<{ block: ToolCallBlock; id: string
     used.add(id)
     return [{ block, id, result: undefined }]
   })
-}
-
-/** By id the newest open call; without one the oldest open call of that tool that has no id either. */
-const findCall = <Call extends { readonly block: ToolCallBlock }>(
-  open: ReadonlyArray<Call>,
-  { payload }: Result
-): Call | undefined => {
-  const id = payload.toolCallId ?? ""
-  if (id !== "") return open.findLast(({ block }) => block.id === id)
-  return open.find(
-    ({ block }) => block.id === "" && (payload.toolName === undefined || payload.toolName === block.name)
-  )
 }

@@ -10,7 +10,7 @@ const integer = (name: string): number | undefined => {
   const text = process.env[name]
   if (text === undefined || text === "") return undefined
   const value = Number(text)
-  if (!Number.isSafeInteger(value) || value < 0) throw new Error(`${name} is no count: ${text}`)
+  if (!Number.isSafeInteger(value) || value < 1) throw new Error(`${name} is no count: ${text}`)
   return value
 }
 
@@ -22,6 +22,13 @@ export const walks = (usual: number): number => integer("PI_SESSIONS_WALKS") ?? 
 
 /** How many cases a fuzz test tries. */
 export const fuzz = (usual: number): number => integer("PI_SESSIONS_FUZZ") ?? usual
+
+/** Whether so many cases should show everything that can happen; one that is repeated need not. */
+export const isMany = (count: number): boolean => count >= 50
+
+/** How long a test may take whose work the environment sets, in milliseconds. */
+export const patience =
+  (integer("PI_SESSIONS_WALKS") ?? integer("PI_SESSIONS_FUZZ")) === undefined ? 120_000 : 3_600_000
 
 /** The seeds of so many cases. */
 export const seeds = (count: number): ReadonlyArray<number> => Array.from({ length: count }, (_, at) => firstSeed + at)

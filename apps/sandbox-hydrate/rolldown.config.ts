@@ -1,0 +1,7 @@
+import { defineConfig } from "rolldown"
+
+export default defineConfig({
+  input: "src/main.ts",
+  platform: "node",
+  output: { file: "dist/sandbox-hydrate.js", format: "esm", codeSplitting: false }
+})

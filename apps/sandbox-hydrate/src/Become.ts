@@ -1,0 +1,80 @@
+/** Becoming another program: this process is replaced where Node can, else a child stands in for it. */
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { spawn } from "node:child_process"
+import { accessSync, constants } from "node:fs"
+import { delimiter, resolve } from "node:path"
+
+export class CommandNotFound extends Schema.TaggedError<CommandNotFound>()("CommandNotFound", {
+  command: Schema.String
+}) {
+  override get message(): string {
+    return `${this.command}: no such program on PATH; the session is hydrated all the same`
+  }
+}
+
+const isExecutable = (path: string): boolean => {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** The file that a shell would run. */
+const locate = (command: string): string | undefined =>
+  command.includes("/")
+    ? [resolve(command)].find(isExecutable)
+    : (process.env["PATH"] ?? "")
+        .split(delimiter)
+        .map((directory) => resolve(directory, command))
+        .find(isExecutable)
+
+const SIGNALS: ReadonlyArray<NodeJS.Signals> = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"]
+
+/**
+ * Runs `command` in `cwd` in place of this process. Returns only where the process cannot be replaced: then with the
+ * child's exit code (128 + n when signal n ended it), signals passed on.
+ */
+export const become = Effect.fn("Become.become")(function* (
+  [command, ...args]: readonly [string, ...ReadonlyArray<string>],
+  cwd: string
+): Effect.fn.Return<number, CommandNotFound> {
+  const program = locate(command)
+  if (program === undefined) return yield* new CommandNotFound({ command })
+  if (process.execve !== undefined && process.platform !== "win32") {
+    const { execve } = process
+    yield* Effect.sync(() => {
+      process.chdir(cwd)
+      execve.call(process, program, [command, ...args], process.env)
+    })
+  }
+  return yield* Effect.callback<number>((resume) => {
+    const child = spawn(program, args, { cwd, stdio: "inherit" })
+    const passOn = (signal: NodeJS.Signals): void => void child.kill(signal)
+    for (const signal of SIGNALS) {
+      // From here on signals are the child's affair; Effect's own handler would end us at once.
+      process.removeAllListeners(signal)
+      process.on(signal, passOn)
+    }
+    const done = (code: number): void => {
+      for (const signal of SIGNALS) process.off(signal, passOn)
+      resume(Effect.succeed(code))
+    }
+    child.on("error", () => done(127))
+    child.on("exit", (code, signal) => done(code ?? 128 + (signal === null ? 0 : (SIGNAL_NUMBERS[signal] ?? 0))))
+  })
+})
+
+const SIGNAL_NUMBERS: { readonly [signal: string]: number } = {
+  SIGHUP: 1,
+  SIGINT: 2,
+  SIGQUIT: 3,
+  SIGABRT: 6,
+  SIGKILL: 9,
+  SIGUSR1: 10,
+  SIGSEGV: 11,
+  SIGUSR2: 12,
+  SIGTERM: 15
+}

@@ -1,0 +1,37 @@
+#!/usr/bin/env node
+import * as Effect from "effect/Effect"
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import * as NodeServices from "@effect/platform-node/NodeServices"
+import { HELP, parse } from "./Arguments.ts"
+import { become } from "./Become.ts"
+import { WrongUsage, hydrate } from "./SandboxHydrate.ts"
+
+const program = Effect.gen(function* () {
+  const { settings, command, help, problem } = parse(process.argv.slice(2))
+  if (help) {
+    process.stdout.write(HELP)
+    return
+  }
+  if (problem !== undefined) return yield* new WrongUsage({ text: `${problem}; see --help` })
+  const { path, cwd, mode, outcome, entries, warnings } = yield* hydrate(settings)
+  for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`)
+  const how = mode === "lossless" ? "byte for byte" : "by meaning"
+  process.stderr.write(`sandbox-hydrate: ${path}: ${outcome}, ${entries} entries, ${how}\n`)
+  if (command === undefined) {
+    process.stdout.write(`${path}\n`)
+    return
+  }
+  const [name, ...args] = command
+  process.exitCode = yield* become([name, "--session", path, ...args], cwd)
+})
+
+program.pipe(
+  Effect.catch((error) =>
+    Effect.sync(() => {
+      process.stderr.write(`error: ${error.message}\n`)
+      process.exitCode = error._tag === "WrongUsage" ? 2 : 1
+    })
+  ),
+  Effect.provide(NodeServices.layer),
+  NodeRuntime.runMain({ disableErrorReporting: true })
+)

@@ -1,0 +1,162 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { spawn, spawnSync } from "node:child_process"
+import * as FileSystem from "node:fs"
+import * as Path from "node:path"
+import * as HermeticPi from "@pi-sessions/testing/HermeticPi"
+import { cliPath, versions } from "@pi-sessions/testing/PiVersion"
+import * as ScriptedModel from "@pi-sessions/testing/ScriptedModel"
+import { FLAGS, parse } from "../src/Arguments.ts"
+
+const bundle = Path.resolve(import.meta.dirname, "../dist/sandbox-hydrate.js")
+const thread = Path.resolve(import.meta.dirname, "../../../fixtures/threads/rename-module.jsonl")
+/** A Node that cannot replace its process. */
+const WITHOUT_EXECVE = ["--import", "data:text/javascript,process.execve=undefined"]
+
+const run = (
+  args: ReadonlyArray<string>,
+  cwd: string,
+  { env = {}, node = [] }: { readonly env?: Record<string, string>; readonly node?: ReadonlyArray<string> } = {}
+) =>
+  spawnSync(process.execPath, [...node, bundle, ...args], {
+    cwd,
+    encoding: "utf8",
+    env: { PATH: process.env["PATH"] ?? "", HOME: cwd, ...env }
+  })
+
+const script = (dir: string, name: string, text: string): void =>
+  FileSystem.writeFileSync(Path.join(dir, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 })
+
+describe("sandbox-hydrate", () => {
+  it("takes flags before variables, and everything after -- as the command", () => {
+    assert.deepStrictEqual(parse(["--thread", "t", "--mode=semantic", "--", "pi", "--session", "x"]), {
+      settings: { ARBE_THREAD_ID: "t", SANDBOX_MODE: "semantic" },
+      command: ["pi", "--session", "x"],
+      help: false,
+      problem: undefined
+    })
+    for (const [flag, [variable]] of Object.entries(FLAGS)) {
+      assert.deepStrictEqual(parse([flag, "v"]).settings, { [variable]: "v" })
+      assert.include(parse([flag]).problem, flag)
+    }
+    assert.include(parse(["--"]).problem, "--")
+    assert.include(parse(["stray"]).problem, "stray")
+  })
+
+  it.effect("prints the path below arbe-sessions/THREAD, and does nothing the second time", () =>
+    Effect.gen(function* () {
+      const cwd = yield* HermeticPi.temporaryFolder
+      const first = run(["--file", thread], cwd, { env: { ARBE_THREAD_ID: "th/1" } })
+      assert.strictEqual(first.status, 0, first.stderr)
+      const path = first.stdout.trimEnd()
+      assert.strictEqual(Path.dirname(Path.dirname(path)), Path.join(cwd, "arbe-sessions"))
+      assert.include(first.stderr, "created, 17 entries, by meaning")
+      const again = run(["--file", thread], cwd, { env: { ARBE_THREAD_ID: "th/1" } })
+      assert.strictEqual(again.stdout.trimEnd(), path)
+      assert.include(again.stderr, "unchanged")
+    })
+  )
+
+  it.effect("tells wrong usage from failure", () =>
+    Effect.gen(function* () {
+      const cwd = yield* HermeticPi.temporaryFolder
+      for (const args of [[], ["--nonsense"], ["--file", thread, "--mode", "x"], ["--thread", "t"]]) {
+        const { status, stdout, stderr } = run(args, cwd)
+        assert.deepStrictEqual([status, stdout], [2, ""], stderr)
+        assert.match(stderr, /^error: .+\n$/)
+      }
+      const missing = run(["--file", "none.jsonl"], cwd)
+      assert.deepStrictEqual([missing.status, missing.stdout], [1, ""])
+      const unreachable = run(["--thread", "t", "--url", "http://127.0.0.1:1"], cwd, { env: { ARBE_TOKEN: "s3cret" } })
+      assert.strictEqual(unreachable.status, 1)
+      assert.notInclude(unreachable.stderr, "s3cret")
+      assert.strictEqual(run(["--help"], cwd).status, 0)
+    })
+  )
+
+  for (const node of [[], WITHOUT_EXECVE]) {
+    const how = node.length === 0 ? "in its own process" : "as a child"
+    it.effect(`becomes the command ${how}: session flag, arguments, directory, exit code`, () =>
+      Effect.gen(function* () {
+        const cwd = yield* HermeticPi.temporaryFolder
+        FileSystem.mkdirSync(Path.join(cwd, "work"))
+        script(cwd, "pi", 'echo "$PWD|$*"; exit 7')
+        const env = { PATH: `${cwd}:${process.env["PATH"] ?? ""}` }
+        const args = ["--file", thread, "--cwd", "work", "--out", "s.jsonl", "--", "pi", "-p", "two words"]
+        const { status, stdout, stderr } = run(args, cwd, { env, node })
+        assert.strictEqual(status, 7, stderr)
+        assert.strictEqual(stdout, `${Path.join(cwd, "work")}|--session ${Path.join(cwd, "s.jsonl")} -p two words\n`)
+        const none = run(["--file", thread, "--", "no-such-program"], cwd, { node })
+        assert.strictEqual(none.status, 1)
+        assert.include(none.stderr, "no-such-program: no such program on PATH")
+      })
+    )
+
+    it.live(`passes signals on ${how}`, () =>
+      Effect.gen(function* () {
+        const cwd = yield* HermeticPi.temporaryFolder
+        script(cwd, "pi", "trap 'exit 42' TERM; echo ready; while :; do sleep 0.05; done")
+        const child = spawn(process.execPath, [...node, bundle, "--file", thread, "--", "./pi"], { cwd })
+        const exit = yield* Effect.callback<number | null>((resume) => {
+          child.stdout.on("data", () => child.kill("SIGTERM"))
+          child.on("exit", (code) => resume(Effect.succeed(code)))
+        })
+        assert.strictEqual(exit, 42)
+      })
+    )
+  }
+
+  for (const version of versions) {
+    it.live(`starts the real Pi ${version}, which goes on in the session; a second start continues there`, () =>
+      Effect.gen(function* () {
+        const pi = yield* HermeticPi.make()
+        script(pi.root, "pi", `exec "${process.execPath}" "${cliPath(version)}" "$@"`)
+        const start = (prompt: string) =>
+          Effect.callback<{ readonly code: number | null; readonly stderr: string }>((resume) => {
+            const flags = ["--offline", "--no-skills", "--no-prompt-templates", "--no-context-files", "--no-extensions"]
+            const child = spawn(
+              process.execPath,
+              [
+                bundle,
+                "--file",
+                thread,
+                "--out",
+                "s.jsonl",
+                "--",
+                "pi",
+                ...flags,
+                "--model",
+                "fake/fake-1",
+                "-p",
+                prompt
+              ],
+              {
+                cwd: pi.cwd,
+                stdio: ["ignore", "ignore", "pipe"],
+                env: {
+                  PATH: `${pi.root}:${process.env["PATH"] ?? ""}`,
+                  HOME: pi.home,
+                  PI_CODING_AGENT_DIR: pi.agentDir(version),
+                  PI_OFFLINE: "1",
+                  PI_SKIP_VERSION_CHECK: "1",
+                  PI_TELEMETRY: "0"
+                }
+              }
+            )
+            let stderr = ""
+            child.stderr.on("data", (chunk) => (stderr += String(chunk)))
+            child.on("exit", (code) => resume(Effect.succeed({ code, stderr })))
+          })
+        const first = yield* start("and what now?")
+        assert.strictEqual(first.code, 0, first.stderr)
+        const second = yield* start("and then?")
+        assert.strictEqual(second.code, 0, second.stderr)
+        assert.include(second.stderr, "ahead")
+        const requests = yield* pi.requests
+        const said = (requests[1]?.messages ?? []).map(ScriptedModel.textOf).join("\n")
+        for (const words of ["Now the tests.", "All 42 pass.", "and what now?", "and then?"])
+          assert.include(said, words)
+      })
+    )
+  }
+})
