@@ -1,5 +1,6 @@
 /** The header: the first line of a session file. */
 import * as Schema from "effect/Schema"
+import { type JsonObject } from "./Json.ts"
 
 /** The version that Pi 0.78 to 1.5 write. */
 export const CURRENT_VERSION = 3
@@ -40,3 +41,9 @@ export const SessionHeader = Schema.Struct({
 export type SessionHeader = typeof SessionHeader.Type
 
 export const isSessionHeader = Schema.is(SessionHeader)
+
+/** Version of the session under a header: 1 when it does not say. Text counts as its number, as where Pi compares it. */
+export const versionOf = (header: JsonObject): number => {
+  const version = Number(header["version"] ?? 1)
+  return Number.isNaN(version) ? CURRENT_VERSION : version
+}

@@ -9,17 +9,14 @@
 import * as EntryId from "./EntryId.ts"
 import { type Json, type JsonObject, numberAt, objectAt } from "./Json.ts"
 import * as Session from "./Session.ts"
-import { CURRENT_VERSION } from "./SessionHeader.ts"
+import { CURRENT_VERSION, versionOf } from "./SessionHeader.ts"
 import { HeaderLine, SessionEntry, type SessionLine } from "./SessionLine.ts"
-
-/** Version of a session: 1 when the header does not say. */
-export const versionOf = (session: Session.Session): number =>
-  (session.header === undefined ? undefined : numberAt(session.header.decode(), "version")) ?? 1
 
 /** The session in the current version: itself when it is that already or has no header. */
 export const toCurrent = (session: Session.Session): Session.Session => {
-  const version = versionOf(session)
-  if (session.header === undefined || version >= CURRENT_VERSION) return session
+  if (session.header === undefined) return session
+  const version = versionOf(session.header.decode())
+  if (version >= CURRENT_VERSION) return session
   const sessionId = String(session.header.decode()["id"])
 
   const ids = new Set<string>()

@@ -3,8 +3,8 @@
  * line, never throws on content, and reports damage with line and byte. Whoever wants a whole session in memory calls
  * `Session.read`; whoever streams pushes chunks and takes the lines that became complete.
  */
-import { type Json } from "./Json.ts"
 import { type SessionDiagnostic, type Code } from "./SessionDiagnostic.ts"
+import { versionOf } from "./SessionHeader.ts"
 import { HeaderLine, SessionEntry, SessionLine } from "./SessionLine.ts"
 import { JsonScanner, type Range, decodeString, isWritten } from "./internal/jsonScanner.ts"
 import { concat, decodeUtf8, indexOfNewline, isUtf8 } from "./internal/utf8.ts"
@@ -241,9 +241,8 @@ export class SessionReader {
       return
     }
     const header = new HeaderLine(bytes, start, end, line, byteOffset, terminated)
-    const version: Json | undefined = header.decode()["version"]
     this.#header = header
-    this.#version = typeof version === "number" ? version : 1
+    this.#version = versionOf(header.decode())
     if (this.#sawValue) {
       this.#report(
         "header-not-first",

@@ -113,6 +113,7 @@ describe.each(PiVersion.versions)("transformMessages of Pi %s", (version) => {
     ["a call without a result at the end", [user, assistant([call("1"), call("2")]), result("2")]],
     ["a call without a result before a user message", [assistant([call("1")]), user, result("1")]],
     ["a call without a result before another turn", [assistant([call("1")]), assistant([call("1")]), result("1")]],
+    ["an id that a later call has again", [assistant([call("1")]), result("1"), assistant([call("1")]), user]],
     ["a result without a call", [user, result("1"), user]],
     ["an aborted turn with results", [assistant([call("1")], { stopReason: "aborted" }), result("1"), user]],
     ["an error after an open call", [assistant([call("1")]), assistant([], { stopReason: "error" }), result("1")]],
@@ -156,7 +157,8 @@ describe.each(PiVersion.versions)("transformMessages of Pi %s", (version) => {
           const expected = withoutMadeUpTimes(theirs(messages, theirModel(target)))
           assert.deepStrictEqual(ours, expected, `${name}, for ${JSON.stringify(target)}`)
         }
-      })
+      }),
+    60_000
   )
 
   it("stamps a made-up result with the time of its call", () => {
@@ -189,7 +191,8 @@ describe("transformMessages of Pi 1.5", () => {
         const ours = ModelContext.transformMessages(messages, target, "1.5")
         assert.deepStrictEqual(ours, theirs(messages, theirModel(target)))
       }
-    })
+    }),
+    60_000
   )
 })
 

@@ -138,6 +138,8 @@ describe("the context of Pi 1.5", () => {
 
   it("does not know an edit on another branch or before a compaction", () => {
     assert.deepStrictEqual(edited(edit("e", "b", "a", null), user("c", "b")), ["user: a", "assistant: b", "user: c"])
+    const early = [edit("e", "x", "b", null), user("b", "e"), compaction("c", "b", "b")]
+    assert.deepStrictEqual(turns([user("x", null), ...early], "1.5"), ["compactionSummary: summary c", "user: b"])
     const compacted = [user("a", null), edit("e", "a", "a", null), user("b", "e"), compaction("c", "b", "b")]
     assert.deepStrictEqual(turns(compacted, "1.5"), ["compactionSummary: summary c", "user: b"])
   })

@@ -57,7 +57,8 @@ describe.each(PiVersion.versions)("SessionPath, beside Pi %s", (version) => {
       })
       const header = manager.getHeader()
       assert.strictEqual(SessionPath.fileName(header?.timestamp ?? "", header?.id ?? ""), Path.basename(file))
-    })
+    }),
+    60_000
   )
 
   it.effect.each(["~", "~/deep/agent", "file://HOME/by url", "HOME/plain", "relative", ""])(
@@ -77,7 +78,8 @@ describe.each(PiVersion.versions)("SessionPath, beside Pi %s", (version) => {
       const root = SessionPath.sessionsRoot(environment)
       assert.strictEqual(Path.dirname(Path.dirname(manager.getSessionFile() ?? "")), root)
       assert.strictEqual(root, Path.join(SessionPath.agentDir(environment), "sessions"))
-    })
+    }),
+    60_000
   )
 
   it.live(

@@ -234,6 +234,15 @@ describe("a damaged SessionTree", () => {
     assert.deepStrictEqual(nodeIds(tree.toNodes()), [["a", ["b", ["c", "d"]]], "self", ["f", "g"], "h"])
   })
 
+  it("cuts a circle at its earliest entry when the way into it begins elsewhere", () => {
+    const { tree, diagnostics } = session(user("tail", "c"), user("a", "c"), user("b", "a"), user("c", "b"))
+    assert.deepStrictEqual(
+      diagnostics.map(({ code, entryId }) => [code, entryId]),
+      [["cycle", "a"]]
+    )
+    assert.deepStrictEqual(ids(tree.getBranch("tail")), ["a", "b", "c", "tail"])
+  })
+
   it("takes a circle that a repeated id closes for what it is", () => {
     const { tree, diagnostics } = session(user("a", null), user("b", "a"), user("a", "b"))
     assert.deepStrictEqual(
