@@ -1,4 +1,5 @@
 /** The command tree, and how a call ends: result on stdout, one message on stderr, an exit code. */
+import * as Cause from "effect/Cause"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -43,7 +44,15 @@ export const run = (args: ReadonlyArray<string>) =>
     Effect.catchTag("ShowHelp", (help) =>
       help.errors.length === 0 && args.length === 0 ? Effect.void : Effect.fail(new UsageError({ text: "" }))
     ),
-    Effect.tapError((error) => (error.message === "" ? Effect.void : Console.error(`error: ${error.message}`))),
+    Effect.tapCause((cause) => {
+      const failure = cause.reasons.find((reason) => reason._tag === "Fail")
+      if (failure !== undefined)
+        return failure.error.message === "" ? Effect.void : Console.error(`error: ${failure.error.message}`)
+      if (Cause.hasInterruptsOnly(cause)) return Effect.void
+      const defect = Cause.squash(cause)
+      const what = defect instanceof Error ? `${defect.name}: ${defect.message}` : String(defect)
+      return Console.error(`error: this should not have happened, please report it: ${what}`)
+    }),
     Effect.provide(Invocation.layer),
     Effect.provide(settings)
   )

@@ -10,7 +10,7 @@ import * as Stream from "effect/Stream"
 export class Invocation extends Context.Service<
   Invocation,
   {
-    /** Absolute. Under pnpm, which changes directory before it runs a script, INIT_CWD tells. */
+    /** Absolute. Under pnpm, which changes directory before it runs a script, the root scripts tell by PI_SESSIONS_CWD. */
     readonly cwd: string
     /** An absolute path from one that a person gave. */
     readonly resolve: (path: string) => string
@@ -27,9 +27,9 @@ export class Invocation extends Context.Service<
     Effect.gen(function* () {
       const path = yield* Path.Path
       const stdio = yield* Stdio.Stdio
-      const initCwd = yield* Config.String("INIT_CWD").pipe(Config.withDefault("."))
+      const stood = yield* Config.String("PI_SESSIONS_CWD").pipe(Config.withDefault("."))
       const isTerminal = yield* stdio.stderrIsTerminal
-      const cwd = path.resolve(initCwd)
+      const cwd = path.resolve(stood)
       const write = (text: string, to: "stdout" | "stderr") =>
         Stream.run(Stream.make(text), stdio[to]({ endOnDone: false })).pipe(Effect.ignore)
       return Invocation.of({

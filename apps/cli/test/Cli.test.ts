@@ -91,7 +91,7 @@ describe("pi-sessions hydrate", () => {
       const stood = Path.join(cwd, "stood")
       FileSystem.mkdirSync(stood)
       FileSystem.copyFileSync(thread, Path.join(stood, "t.jsonl"))
-      const env = { INIT_CWD: stood }
+      const env = { PI_SESSIONS_CWD: stood }
       const named = cli(["hydrate", "--thread", "t.jsonl", "--out", "s.jsonl"], { cwd, env })
       assert.strictEqual(named.stdout, `${Path.join(stood, "s.jsonl")}\n`, named.stderr)
       const piped = cli(["hydrate", "--thread", "-", "--out", "p.jsonl"], {
@@ -112,7 +112,7 @@ describe("pi-sessions hydrate", () => {
       const cwd = yield* temporaryFolder
       const { stdout } = cli(["hydrate", "--thread", thread, "--out", "s.jsonl", "--json"], { cwd })
       const { summary, passedOver, ...rest } = JSON.parse(stdout)
-      assert.deepInclude(rest, { outcome: "created", mode: "semantic", threadId: "th_demo", entries: 17, cwd })
+      assert.deepInclude(rest, { outcome: "created", mode: "semantic", threadId: "th_demo", entries: 18, cwd })
       assert.deepInclude(summary, { userTurns: 5, assistantTurns: 6, toolResults: 5, repeatedChats: 1 })
       assert.deepStrictEqual(passedOver, { "pi.chunk": 3, "pi.future_kind": 1 })
     })

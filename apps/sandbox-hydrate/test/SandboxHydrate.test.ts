@@ -50,7 +50,7 @@ describe("sandbox-hydrate", () => {
       assert.strictEqual(first.status, 0, first.stderr)
       const path = first.stdout.trimEnd()
       assert.strictEqual(Path.dirname(Path.dirname(path)), Path.join(cwd, "arbe-sessions"))
-      assert.include(first.stderr, "created, 17 entries, by meaning")
+      assert.include(first.stderr, "created, 18 entries, by meaning")
       const again = run(["--file", thread], cwd, { env: { ARBE_THREAD_ID: "th/1" } })
       assert.strictEqual(again.stdout.trimEnd(), path)
       assert.include(again.stderr, "unchanged")

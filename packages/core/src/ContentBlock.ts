@@ -1,6 +1,6 @@
 /** Content blocks of messages, as Pi 0.78.0 to 1.5.2 write them. Unknown fields are allowed and kept. */
 import * as Schema from "effect/Schema"
-import { AnyJson } from "./Json.ts"
+import { AnyJson, AnyJsonObject } from "./Json.ts"
 
 export const TextBlock = Schema.Struct({
   type: Schema.Literal("text"),
@@ -30,7 +30,7 @@ export const ToolCallBlock = Schema.Struct({
   /** May be empty: pi-rust writes `""` for some providers (seed 004). */
   id: Schema.String,
   name: Schema.String,
-  arguments: Schema.Record(Schema.String, AnyJson),
+  arguments: AnyJsonObject,
   thoughtSignature: Schema.optionalKey(Schema.String),
   /** 1.5 */
   namespace: Schema.optionalKey(Schema.String),

@@ -16,6 +16,11 @@ export interface JsonObject {
  */
 export const AnyJson = Schema.declare((_value): _value is Json => true)
 
+/** Schema of any JSON object; its members are not looked at. */
+export const AnyJsonObject = Schema.declare(
+  (value): value is JsonObject => typeof value === "object" && value !== null && !Array.isArray(value)
+)
+
 export const isObject = (value: Json | undefined): value is JsonObject =>
   typeof value === "object" && value !== null && !isArray(value)
 

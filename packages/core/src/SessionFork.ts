@@ -23,9 +23,11 @@ export interface ForkHeader {
   readonly parentSession?: string
 }
 
-const headerOf = (header: ForkHeader): HeaderLine => {
+/** Where the source's text was made by hydration, so was the fork's. */
+const headerOf = (source: Session.Session, header: ForkHeader): HeaderLine => {
   const { id, timestamp, cwd, parentSession } = header
-  return HeaderLine.make({ type: "session", version: CURRENT_VERSION, id, timestamp, cwd, parentSession })
+  const hydratedFrom = source.header?.decode()["hydratedFrom"]
+  return HeaderLine.make({ type: "session", version: CURRENT_VERSION, id, timestamp, cwd, parentSession, hydratedFrom })
 }
 
 /**
@@ -62,13 +64,13 @@ export const branch = (source: Session.Session, leafId: string, header: ForkHead
     ids.add(id)
     parentId = id
   }
-  return Session.fromLines([headerOf(header), ...kept, ...labels])
+  return Session.fromLines([headerOf(source, header), ...kept, ...labels])
 }
 
 /** Every entry of the session, unchanged, under a new header. A session of version 1 or 2 is migrated first. */
 export const whole = (source: Session.Session, header: ForkHeader): Session.Session =>
   Session.fromLines([
-    headerOf(header),
+    headerOf(source, header),
     ...SessionMigration.toCurrent(source)
       .tree.getEntries()
       .map((entry) => entry.standalone())

@@ -6,6 +6,12 @@ import { type JsonObject } from "./Json.ts"
 export const CURRENT_VERSION = 3
 
 /**
+ * Type of the custom entry at the start of a hydrated session. It says what `hydratedFrom` in the header says, and goes
+ * along where Pi forks the session and drops the header's fields it does not know.
+ */
+export const HYDRATED_ENTRY_TYPE = "pi-sessions.hydrated"
+
+/**
  * Pi's rule for ids it makes or is given by `--session-id` (0.78.0, `assertValidSessionId`); it does not check the id
  * of a file it opens.
  */

@@ -154,8 +154,8 @@ export class SessionTree {
   }
 
   /** Adds entries at the end of the file; the last one becomes the leaf. */
-  append(...entries: ReadonlyArray<SessionEntry>): SessionTree {
-    return entries.length === 0 ? this : SessionTree.make([...this.#links.entries, ...entries])
+  append(entries: ReadonlyArray<SessionEntry>): SessionTree {
+    return entries.length === 0 ? this : SessionTree.make(this.#links.entries.concat(entries))
   }
 
   /** Labels by the entry they stand on. They belong to the file, not to a branch; the last in file order counts. */

@@ -114,7 +114,7 @@ export const navigate = (
   }
   if (label !== undefined && label !== "") {
     const entry = labelEntry(moved, summaryEntry?.id ?? targetId, label, stamp)
-    moved = moved.append(entry)
+    moved = moved.append([entry])
     appended.push(entry)
   }
   return {
@@ -151,7 +151,7 @@ export const branchWithSummary = (
       ? { ...common, details, fromHook: fromExtension }
       : { ...common, details, usage, fromHook: fromExtension }
   )
-  return { tree: tree.append(entry), entry }
+  return { tree: tree.append([entry]), entry }
 }
 
 /** A label set on `targetId` (undefined clears it); it follows the leaf and becomes it, as in Pi. */

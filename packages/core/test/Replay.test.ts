@@ -158,7 +158,7 @@ describe("todos that stay done (a ledger of custom entries)", () => {
 
   it("stay done after more is said elsewhere", () => {
     const moved = at(story.tree, "ask")
-    assert.deepStrictEqual(shown(moved.append(SessionEntry.make(user("later", moved.leafId)))), all)
+    assert.deepStrictEqual(shown(moved.append([SessionEntry.make(user("later", moved.leafId))])), all)
   })
 
   it("lose in a fork what happened off the copied path", () => {

@@ -8,6 +8,7 @@ import * as Path from "node:path"
 import { type JsonObject } from "../src/Json.ts"
 import * as Session from "../src/Session.ts"
 import * as SessionContext from "../src/SessionContext.ts"
+import * as SessionHeader from "../src/SessionHeader.ts"
 import * as SessionMigration from "../src/SessionMigration.ts"
 import * as samples from "./support/samples.ts"
 import { plain } from "./support/walks.ts"
@@ -143,7 +144,7 @@ describe.each(PiVersion.versions)("SessionMigration, beside Pi %s", (version) =>
 describe("SessionMigration", () => {
   it("tells the version of a session; 1 when it does not say", () => {
     const versions = [header1, header2, samples.header, { ...header1, version: 4 }, { ...header1, version: "2" }].map(
-      (header) => SessionMigration.versionOf(Session.readText(samples.text(header)))
+      (header) => SessionHeader.versionOf(Session.readText(samples.text(header)).header?.decode() ?? {})
     )
     assert.deepStrictEqual(versions, [1, 2, 3, 4, 2])
   })
@@ -154,7 +155,7 @@ describe("SessionMigration", () => {
       assert.strictEqual(textOf(migrate(text)), textOf(session))
       const ids = samples.ids(session.tree.getEntries())
       assert.strictEqual(new Set(ids).size, ids.length)
-      if (SessionMigration.versionOf(Session.readText(text)) === 1) {
+      if (SessionHeader.versionOf(Session.readText(text).header?.decode() ?? {}) === 1) {
         for (const id of ids) assert.match(id ?? "", /^[0-9a-f]{8}$/u)
       }
     }
@@ -175,7 +176,7 @@ describe("SessionMigration", () => {
   it("is current after one migration", () => {
     for (const text of Object.values(files)) {
       const session = migrate(text)
-      assert.strictEqual(SessionMigration.versionOf(session), 3)
+      assert.strictEqual(SessionHeader.versionOf(session.header?.decode() ?? {}), 3)
       assert.strictEqual(SessionMigration.toCurrent(session), session)
       const again = Session.readText(textOf(session))
       assert.strictEqual(SessionMigration.toCurrent(again), again)

@@ -81,7 +81,7 @@ describe("SessionTree", () => {
   it("is a value: moving and adding leave it as it was", () => {
     const moved = at(tree, "c")
     const reset = tree.resetLeaf()
-    const added = moved.append(SessionEntry.make(user("h", moved.leafId)))
+    const added = moved.append([SessionEntry.make(user("h", moved.leafId))])
     assert.deepStrictEqual(
       [tree, moved, reset, added].map(({ leafId }) => leafId),
       ["g", "c", null, "h"]
@@ -89,13 +89,13 @@ describe("SessionTree", () => {
     assert.deepStrictEqual(ids(added.getBranch()), ["a", "b", "c", "h"])
     assert.deepStrictEqual(ids(tree.children("c")), ["d"])
     assert.lengthOf(tree.getEntries(), 7)
-    assert.strictEqual(moved.append(), moved)
+    assert.strictEqual(moved.append([]), moved)
     assert.isUndefined(tree.branch("nobody"))
   })
 
   it("starts a new root after the leaf was reset", () => {
     const reset = tree.resetLeaf()
-    const added = reset.append(SessionEntry.make(user("h", reset.leafId)))
+    const added = reset.append([SessionEntry.make(user("h", reset.leafId))])
     assert.deepStrictEqual(ids(added.getBranch()), ["h"])
     assert.deepStrictEqual(ids(added.roots()), ["a", "g", "h"])
   })

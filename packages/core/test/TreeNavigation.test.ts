@@ -141,7 +141,7 @@ describe.each(PiVersion.versions)("TreeNavigation, beside Pi %s", (version) => {
           const ours = TreeNavigation.labelEntry(session.tree, targetId, label, stamp)
           const theirs = { ...manager.getEntry(id), id: ours.id, timestamp: stamp.timestamp }
           assert.strictEqual(ours.text, JSON.stringify(theirs), name)
-          assert.strictEqual(session.tree.append(ours).leafId, ours.id, name)
+          assert.strictEqual(session.tree.append([ours]).leafId, ours.id, name)
         }
       }
     }),
@@ -283,7 +283,7 @@ describe("navigate", () => {
     const at = (seed: string) => TreeNavigation.labelEntry(tree, "a", "x", { ...stamp, seed }).id
     assert.strictEqual(at("1"), at("1"))
     assert.notStrictEqual(at("1"), at("2"))
-    const taken = tree.append(TreeNavigation.labelEntry(tree, "a", "x", stamp))
+    const taken = tree.append([TreeNavigation.labelEntry(tree, "a", "x", stamp)])
     assert.notStrictEqual(TreeNavigation.labelEntry(taken, "a", "x", stamp).id, taken.leafId)
   })
 

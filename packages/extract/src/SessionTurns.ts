@@ -26,6 +26,7 @@ import { type PiProfile, newest } from "@pi-sessions/core/PiProfile"
 import type * as Session from "@pi-sessions/core/Session"
 import * as SessionContext from "@pi-sessions/core/SessionContext"
 import { type SessionEntry } from "@pi-sessions/core/SessionLine"
+import { HYDRATED_ENTRY_TYPE, versionOf } from "@pi-sessions/core/SessionHeader"
 import * as SessionMigration from "@pi-sessions/core/SessionMigration"
 import { DropTally } from "./DropCounts.ts"
 import { type ExtractedSession, type SessionMetadata } from "./ExtractedSession.ts"
@@ -81,14 +82,14 @@ export const extract = (source: Session.Session, options: ExtractOptions): Extra
       timestamp: text(header, "timestamp"),
       ...named("session_name", session.tree.name()),
       ...named("parent_session", stringAt(header, "parentSession")),
-      version: SessionMigration.versionOf(source),
+      version: versionOf(header),
       leaf_id: branch.at(-1)?.id?.toWellFormed() ?? null,
       entries: {
         file: session.tree.getEntries().length,
         branch: branch.length,
         context: new Set(items.map((item) => item.entry)).size
       },
-      hydrated: (header["hydratedFrom"] ?? null) !== null,
+      hydrated: isHydrated(header, session),
       tools_source: toolsSource,
       tool_errors: turns.flatMap((turn) => turn.tool_results).filter((result) => result.is_error).length,
       dropped: dropped.counts
@@ -200,3 +201,10 @@ const countLeftOut = (
 /** Every call id that the context holds. */
 const ownIds = (items: ReadonlyArray<SessionContext.ContextItem>): ReadonlySet<string> =>
   new Set(items.flatMap(({ message }) => callsOf(message).map((call) => text(call, "id"))))
+
+/** Told by the header, or, in a fork that Pi made, by the entry that hydration left. */
+const isHydrated = (header: JsonObject, session: Session.Session): boolean =>
+  (header["hydratedFrom"] ?? null) !== null ||
+  session.tree
+    .getEntries()
+    .some((entry) => entry.type === "custom" && stringAt(entry.decode(), "customType") === HYDRATED_ENTRY_TYPE)

@@ -32,9 +32,22 @@ export class ChunkRuns {
     return cut
   }
 
-  /** The answer of this run has come whole. */
-  complete(): void {
+  /**
+   * An answer has come, with this content as JSON text: the run's own when it holds the run's first words, else the
+   * run was cut off before it.
+   */
+  answered(content: string): { readonly entry: Interrupted; readonly at: number } | undefined {
+    const [first] = joined(this.#run.slice(0, 1))
+    const own =
+      first === undefined || first.type === "toolCall" || content.includes(JSON.stringify(first.text).slice(1, -1))
+    if (!own) return this.end()
     this.#run = []
+    return undefined
+  }
+
+  /** A person has spoken. Chunks that do not name their message cannot go on after that. */
+  spoken(): { readonly entry: Interrupted; readonly at: number } | undefined {
+    return this.#messageId === undefined ? this.end() : undefined
   }
 
   /** No answer will come any more. */

@@ -13,7 +13,9 @@ import {
   type TargetDiverged
 } from "@pi-sessions/session-file/SessionFileError"
 import { SessionTarget, type Written } from "@pi-sessions/session-file/SessionTarget"
+import * as SessionDiagnostic from "@pi-sessions/core/SessionDiagnostic"
 import * as LosslessHydration from "./LosslessHydration.ts"
+import * as RawTurns from "./RawTurns.ts"
 import * as SemanticHydration from "./SemanticHydration.ts"
 import { type Thread, formatDiagnostic } from "./Thread.ts"
 import { ThreadSource, type ThreadUnavailable } from "./ThreadSource.ts"
@@ -203,16 +205,24 @@ const build = Effect.fnUntraced(function* (
     const gaps = lineage === undefined ? ["it holds no raw lines"] : LosslessHydration.gaps(lineage)
     if (lineage !== undefined && gaps.length === 0) {
       const session = LosslessHydration.assemble(lineage, options.keepCwd === true ? undefined : cwd)
+      const later = RawTurns.laterTurns(thread, lineage)
+      if (later > 0) warnings.push(`turns in the thread after the last raw line, not in the file: ${later}`)
+      for (const diagnostic of session.diagnostics)
+        warnings.push(`in the session: ${SessionDiagnostic.format(diagnostic)}`)
       return { session, mode: "lossless", warnings }
     }
     if (mode === "lossless") return yield* new LineageIncomplete({ ref, gaps })
     if (lineage !== undefined) warnings.push(`the raw lines are not complete (${listed(gaps)}); hydrated semantically`)
   }
-  const hydrated = SemanticHydration.hydrate(thread, {
-    cwd,
-    tools: options.tools ?? "pairs",
-    ...(lineage === undefined ? {} : { sessionId: lineage.sessionId })
-  })
+  const entries = lineage === undefined ? thread.entries : RawTurns.substitute(thread, lineage)
+  const hydrated = SemanticHydration.hydrate(
+    { ...thread, entries },
+    {
+      cwd,
+      tools: options.tools ?? "pairs",
+      ...(lineage === undefined ? {} : { sessionId: lineage.sessionId })
+    }
+  )
   if (hydrated === undefined) {
     const damage = thread.diagnostics[0]
     return yield* new NothingToHydrate({

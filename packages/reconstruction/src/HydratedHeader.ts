@@ -6,7 +6,6 @@ import { CURRENT_VERSION, ID_PATTERN } from "@pi-sessions/core/SessionHeader"
 
 export interface Options {
   readonly threadId: string
-  readonly mode: "semantic" | "lossless"
   /** Derived from the thread's id when it is absent or breaks Pi's rule. */
   readonly sessionId?: string | undefined
   /** ISO 8601. */
@@ -18,12 +17,12 @@ export interface Options {
 const HEADER_BYTES = 512
 
 /** Header fields in Pi's order, `hydratedFrom` last; its thread id gives way to a hash where the line gets too long. */
-export const make = ({ threadId, mode, sessionId, timestamp, cwd }: Options): JsonObject => {
+export const make = ({ threadId, sessionId, timestamp, cwd }: Options): JsonObject => {
   const id =
     sessionId !== undefined && ID_PATTERN.test(sessionId) ? sessionId : EntryId.deriveSessionId("hydrate", threadId)
   const header = { type: "session", version: CURRENT_VERSION, id, timestamp, cwd }
-  const full = { ...header, hydratedFrom: { threadId, mode } }
+  const full = { ...header, hydratedFrom: { threadId, mode: "semantic" } }
   const hash = `sha256:${createHash("sha256").update(threadId).digest("hex")}`
   const fits = Buffer.byteLength(JSON.stringify(full)) < HEADER_BYTES || hash.length >= threadId.length
-  return fits ? full : { ...header, hydratedFrom: { threadId: hash, mode } }
+  return fits ? full : { ...header, hydratedFrom: { threadId: hash, mode: "semantic" } }
 }

@@ -5,7 +5,9 @@
 import { createHash } from "node:crypto"
 import * as Session from "@pi-sessions/core/Session"
 import { stringAt } from "@pi-sessions/core/Json"
+import { ID_PATTERN } from "@pi-sessions/core/SessionHeader"
 import { HeaderLine } from "@pi-sessions/core/SessionLine"
+import { peekHeader } from "@pi-sessions/core/SessionReader"
 import { type RawEntry, type RawHeader, type Thread } from "./Thread.ts"
 
 /** The raw lines of one append-only life of a session file. */
@@ -49,23 +51,48 @@ export const sessionIds = (thread: Thread): ReadonlySet<string> =>
 
 const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex")
 
-const bytesOf = (raw: RawHeader | RawEntry): Uint8Array | undefined => {
+const encode = (line: string): Uint8Array => Buffer.from(line, "utf8")
+
+/** The bytes of the line that a raw entry carries. */
+export const bytesOf = (raw: RawHeader | RawEntry): Uint8Array | undefined => {
   if ("lineBase64" in raw && raw.lineBase64 !== undefined) return Buffer.from(raw.lineBase64, "base64")
-  return raw.line === undefined ? undefined : Buffer.from(raw.line, "utf8")
+  return raw.line === undefined ? undefined : encode(raw.line)
 }
 
 /** What is missing or wrong in a lineage; empty when the file can be given back byte for byte. */
 export const gaps = (lineage: Lineage): ReadonlyArray<string> => {
   const found: Array<string> = []
-  const check = (name: string, raw: RawHeader | RawEntry | undefined): void => {
-    const bytes = raw === undefined ? undefined : bytesOf(raw)
-    if (raw === undefined || bytes === undefined) found.push(`${name} is missing`)
+  const check = (name: string, raw: RawHeader | RawEntry): void => {
+    const bytes = bytesOf(raw)
+    if (bytes === undefined) found.push(`${name} holds no line`)
     else if (sha256(bytes) !== raw.sha256) found.push(`${name} does not match its sha256`)
   }
-  check("the header", lineage.header)
-  const last = Math.max(0, ...lineage.lines.keys())
-  for (let seq = 1; seq <= last; seq++) check(`line ${seq} after the header`, lineage.lines.get(seq))
+  if (lineage.header === undefined) found.push("the header is missing")
+  else {
+    check("the header", lineage.header)
+    const id = headerIdOf(lineage.header)
+    if (id === undefined) found.push("the header is none")
+    else if (!ID_PATTERN.test(id)) found.push(`the header's id breaks Pi's rule for ids`)
+  }
+  let next = 1
+  for (const seq of [...lineage.lines.keys()].sort((a, b) => a - b)) {
+    if (seq > next)
+      found.push(
+        seq === next + 1
+          ? `line ${next} after the header is missing`
+          : `lines ${next} to ${seq - 1} after the header are missing`
+      )
+    const raw = lineage.lines.get(seq)
+    if (seq < 1) found.push(`a line has seq ${seq}`)
+    else if (raw !== undefined) check(`line ${seq} after the header`, raw)
+    next = Math.max(next, seq + 1)
+  }
   return found
+}
+
+const headerIdOf = (header: RawHeader): string | undefined => {
+  const value = peekHeader(encode(header.line))?.decode()
+  return value === undefined ? undefined : stringAt(value, "id")
 }
 
 /**

@@ -8,12 +8,12 @@ import {
   type UnknownBlock,
   isImageBlock,
   isTextBlock,
-  isThinkingBlock,
-  isToolCallBlock
+  isThinkingBlock
 } from "@pi-sessions/core/ContentBlock"
 import * as EntryId from "@pi-sessions/core/EntryId"
 import { type JsonObject } from "@pi-sessions/core/Json"
 import * as Session from "@pi-sessions/core/Session"
+import { HYDRATED_ENTRY_TYPE } from "@pi-sessions/core/SessionHeader"
 import { HeaderLine, SessionEntry } from "@pi-sessions/core/SessionLine"
 import { type Usage } from "@pi-sessions/core/Usage"
 import * as ChatRepeats from "./ChatRepeats.ts"
@@ -70,10 +70,13 @@ class LinearWriter {
   readonly #options: Options
   readonly #pairs: ToolPairs.ToolPairs
   readonly #repeats: ReadonlySet<string>
+  readonly #mirroredAuthors: ReadonlySet<string>
+  /** Place of each entry in the thread, by id. */
+  readonly #indexOf = new Map<string, number>()
   readonly #entries: Array<SessionEntry> = []
   readonly #ids = new Set<string>()
-  /** First session entry made of each thread entry, by thread entry id. */
-  readonly #firstOf = new Map<string, SessionEntry>()
+  /** Index of the first session entry made of each thread entry, by thread entry id. */
+  readonly #firstOf = new Map<string, number>()
   #timestamp = EPOCH
   #count = {
     userTurns: 0,
@@ -91,6 +94,8 @@ class LinearWriter {
     this.#options = options
     this.#pairs = ToolPairs.pair(thread.entries)
     this.#repeats = ChatRepeats.find(thread.entries)
+    this.#mirroredAuthors = ChatRepeats.mirroredAuthors(thread.entries, this.#repeats)
+    thread.entries.forEach((entry, index) => this.#indexOf.set(entry.id, index))
   }
 
   add(entry: ThreadEntry): void {
@@ -106,17 +111,21 @@ class LinearWriter {
         return this.#compaction(entry)
       case "interrupted":
         return this.#interrupted(entry)
+      case "raw": {
+        const { id: _id, parentId: _parentId, timestamp: _timestamp, ...payload }: JsonObject = { ...entry.payload }
+        return this.#append(entry, "raw", { ...payload, type: entry.payload.type })
+      }
       default:
         return
     }
   }
 
   finish(): Hydrated | undefined {
-    if (this.#count.userTurns + this.#count.assistantTurns === 0) return undefined
+    const { userTurns, assistantTurns, compactions } = this.#count
+    if (userTurns + assistantTurns + compactions === 0) return undefined
     const first = this.#entries[0]?.timestamp ?? EPOCH
     const header = HydratedHeader.make({
       threadId: this.#thread.id,
-      mode: "semantic",
       sessionId: this.#options.sessionId,
       timestamp: first,
       cwd: this.#options.cwd
@@ -124,19 +133,31 @@ class LinearWriter {
     return { session: Session.fromLines([HeaderLine.make(header), ...this.#entries]), summary: this.#count }
   }
 
+  /** Says in the session itself that it was hydrated, before its first entry. */
+  #mark(source: ThreadEntry): void {
+    this.#append(source, "hydrated", {
+      type: "custom",
+      customType: HYDRATED_ENTRY_TYPE,
+      data: { threadId: this.#thread.id, mode: "semantic" }
+    })
+    this.#firstOf.delete(source.id)
+  }
+
   #append(source: ThreadEntry, part: string, payload: JsonObject & { readonly type: string }): void {
+    if (this.#entries.length === 0 && part !== "hydrated") this.#mark(source)
     const id = EntryId.derive(this.#ids, this.#thread.id, source.id, part)
     this.#ids.add(id)
     const { type, ...rest } = payload
     const parentId = this.#entries.at(-1)?.id ?? null
     const entry = SessionEntry.make({ type, id, parentId, timestamp: this.#timestampOf(source), ...rest })
     this.#entries.push(entry)
-    if (!this.#firstOf.has(source.id)) this.#firstOf.set(source.id, entry)
+    if (!this.#firstOf.has(source.id)) this.#firstOf.set(source.id, this.#entries.length - 1)
   }
 
   /** When the thread says an entry was made; without a word, when the one before was. */
   #timestampOf({ createdAt }: ThreadEntry): string {
-    return createdAt === undefined || Number.isNaN(Date.parse(createdAt)) ? this.#timestamp : createdAt
+    const time = Date.parse(createdAt ?? "")
+    return Number.isNaN(time) ? this.#timestamp : new Date(time).toISOString()
   }
 
   /** Milliseconds of a message: its own time, else its entry's. */
@@ -153,19 +174,31 @@ class LinearWriter {
 
   #chat(entry: Of<"chat">): void {
     const { role } = entry.payload
-    if (role === "assistant") {
-      if (this.#repeats.has(entry.id)) this.#count.repeatedChats++
-      else if (entry.payload.text) this.#assistantMessage(entry, [{ type: "text", text: entry.payload.text }], {})
+    if (this.#repeats.has(entry.id)) {
+      this.#count.repeatedChats++
       return
     }
     const content = chatContent(entry.payload)
     if (content.length === 0) return
-    if (role === "user") {
+    if (role === "user" || (role === "assistant" && this.#isOtherAgent(entry))) {
       this.#count.userTurns++
       this.#user(entry, "user", content)
+    } else if (role === "assistant") {
+      const blocks = typeof content === "string" ? [{ type: "text", text: content }] : content
+      this.#assistantMessage(entry, blocks.map(imageAsText), {})
     } else {
       this.#append(entry, "system", { type: "custom_message", customType: "thread-system", content, display: true })
     }
+  }
+
+  /** An agent that is known not to be the mirrored Pi speaks to it as people do. */
+  #isOtherAgent({ payload: { author } }: Of<"chat">): boolean {
+    return (
+      author?.kind === "agent" &&
+      author.id !== undefined &&
+      this.#mirroredAuthors.size > 0 &&
+      !this.#mirroredAuthors.has(author.id)
+    )
   }
 
   #assistant(entry: Of<"pi.assistant">): void {
@@ -176,20 +209,22 @@ class LinearWriter {
     const content = typeof payload.content === "string" ? [{ type: "text", text: payload.content }] : payload.content
     let call = 0
     const blocks = content.flatMap((block): ReadonlyArray<JsonObject> => {
-      if (!isToolCallBlock(block))
+      const callBlock = ToolPairs.callBlock(block)
+      if (callBlock === undefined) {
         return isTextBlock(block) || isThinkingBlock(block) ? [{ ...block }] : unknownBlock(block)
+      }
       const pair = pairs[call++]
       if (pair?.result === undefined) {
         this.#count.unansweredCalls++
         const why = failed ? "the turn broke off" : "no result was recorded"
-        return [{ type: "text", text: `[Tool call, ${why}: ${callText(block.name, block.arguments)}]` }]
+        return [{ type: "text", text: `[Tool call, ${why}: ${callText(callBlock.name, callBlock.arguments)}]` }]
       }
       kept.push(pair)
       if (this.#options.tools === "omit") return []
       if (this.#options.tools === "flatten") {
-        return [{ type: "text", text: `[Tool call: ${callText(block.name, block.arguments)}]` }]
+        return [{ type: "text", text: `[Tool call: ${callText(callBlock.name, callBlock.arguments)}]` }]
       }
-      return [{ ...block, id: pair.id }]
+      return [{ ...callBlock, id: pair.id }]
     })
     if (blocks.length > 0 || failed) this.#assistantMessage(entry, blocks, payload)
     if (this.#options.tools === "omit") return
@@ -201,7 +236,7 @@ class LinearWriter {
   #assistantMessage(source: ThreadEntry, content: ReadonlyArray<JsonObject>, payload: Partial<Assistant>): void {
     this.#count.assistantTurns++
     const calls = content.some((block) => block["type"] === "toolCall")
-    const { content: _, api, provider, model, usage, stopReason, timestamp, ...rest } = payload
+    const { content: _, role: _role, api, provider, model, usage, stopReason, timestamp, ...rest } = payload
     this.#append(source, "assistant", {
       type: "message",
       message: {
@@ -239,17 +274,17 @@ class LinearWriter {
       return
     }
     const timestamp = this.#time(source, payload.timestamp)
-    const { details, isError = false } = payload
+    const { role: _, details, isError = false, ...rest } = payload
     this.#append(source, "result", {
       type: "message",
-      message: { role: "toolResult", ...payload, toolCallId, toolName, content, details, isError, timestamp }
+      message: { role: "toolResult", ...rest, toolCallId, toolName, content, details, isError, timestamp }
     })
   }
 
   #orphan(entry: Of<"pi.tool_result">): void {
     this.#count.orphanResults++
     if (this.#options.tools === "omit") return
-    const head = `[Result of tool ${entry.payload.toolName ?? "unknown"}; its call was not recorded]`
+    const head = `[Result of tool ${entry.payload.toolName ?? "unknown"}, without its call]`
     this.#user(
       entry,
       "result",
@@ -272,17 +307,16 @@ class LinearWriter {
   #firstKept(compaction: Of<"pi.compaction">): string | undefined {
     const { keptFrom } = compaction.payload
     const { entries } = this.#thread
-    const end = entries.indexOf(compaction)
-    const start = keptFrom === undefined ? -1 : entries.findIndex((entry) => entry.id === keptFrom)
-    if (start < 0) return undefined
-    for (const entry of entries.slice(start, end)) {
-      const made = this.#firstOf.get(entry.id)
-      if (made === undefined || made.id === null) continue
-      if (made.role !== "toolResult") return made.id
-      const call = this.#entries
-        .slice(0, this.#entries.indexOf(made))
-        .findLast((before) => before.role !== "toolResult")
-      if (call?.id) return call.id
+    const end = this.#indexOf.get(compaction.id) ?? 0
+    const start = keptFrom === undefined ? undefined : this.#indexOf.get(keptFrom)
+    if (start === undefined) return undefined
+    for (let index = start; index < end; index++) {
+      const made = this.#firstOf.get(entries[index]?.id ?? "")
+      if (made === undefined) continue
+      let at = made
+      while (at >= 0 && this.#entries[at]?.role === "toolResult") at--
+      const id = this.#entries[at]?.id
+      if (id) return id
     }
     return undefined
   }
@@ -295,6 +329,10 @@ class LinearWriter {
 }
 
 const callText = (name: string, args: JsonObject): string => `${name} ${JSON.stringify(args)}`
+
+/** An assistant message holds no images. */
+const imageAsText = (block: JsonObject): JsonObject =>
+  block["type"] === "image" ? { type: "text", text: "[image]" } : block
 
 /** A block of a type that Pi does not know could crash it: its text stays. */
 const unknownBlock = (block: UnknownBlock): ReadonlyArray<JsonObject> =>

@@ -33,6 +33,8 @@ export const Chat = Schema.Struct({
 export type Chat = typeof Chat.Type
 
 export const Assistant = Schema.Struct({
+  /** Passed over: the type of the entry says it. */
+  role: Schema.optionalKey(AnyJson),
   content: Content,
   api: Schema.optionalKey(Schema.String),
   provider: Schema.optionalKey(Schema.String),
@@ -46,6 +48,7 @@ export const Assistant = Schema.Struct({
 export type Assistant = typeof Assistant.Type
 
 export const ToolResult = Schema.Struct({
+  role: Schema.optionalKey(AnyJson),
   toolCallId: Schema.optionalKey(Schema.String),
   toolName: Schema.optionalKey(Schema.String),
   content: Schema.optionalKey(Schema.NullOr(Content)),
@@ -108,6 +111,9 @@ export interface Interrupted {
   }
 }
 
+/** An entry of a session, from a raw line that survived: it is written as it is, with another id and parent. */
+export const RawSessionEntry = Schema.Struct({ type: Schema.String })
+
 const entry = <const Type extends string, Payload extends Schema.Top>(type: Type, payload: Payload) =>
   Schema.Struct({
     id: Schema.String,
@@ -125,7 +131,8 @@ export const ThreadEntry = Schema.Union([
   entry("pi.tool_result", ToolResult),
   entry("pi.compaction", Compaction),
   entry("pi.session_header", RawHeader),
-  entry("pi.session_entry", RawEntry)
+  entry("pi.session_entry", RawEntry),
+  entry("raw", RawSessionEntry)
 ]).pipe(Schema.toTaggedUnion("type"))
 export type ThreadEntry = typeof ThreadEntry.Type | Interrupted
 
@@ -138,7 +145,7 @@ export interface ThreadDiagnostic {
 }
 
 export interface Thread {
-  /** From the first entry that names it; else where the thread was read from. */
+  /** From the first entry that names it; else the first entry's own id. */
   readonly id: string
   /** Entries that hydration uses, in thread order, each id once; interrupted answers stand where their last chunk stood. */
   readonly entries: ReadonlyArray<ThreadEntry>

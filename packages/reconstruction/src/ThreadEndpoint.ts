@@ -20,14 +20,15 @@ import * as HttpClient from "effect/http/HttpClient"
 import type * as HttpClientError from "effect/http/HttpClientError"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import type * as HttpClientResponse from "effect/http/HttpClientResponse"
-import { type Json, isObject, stringAt } from "@pi-sessions/core/Json"
+import { isObject, stringAt } from "@pi-sessions/core/Json"
+import { parseJson } from "./internal/parseJson.ts"
 
 export interface EndpointOptions {
   /** Where threads are served, `https://host/path`; `ARBE_URL` by default. */
   readonly url?: string | undefined
   /** `ARBE_TOKEN` by default; without either, requests carry none. */
   readonly token?: Redacted.Redacted | undefined
-  /** How long the server may be silent, before its answer and in the middle of it; one minute by default. */
+  /** How long the server may be silent, while a request is sent and in the middle of its answer; a minute by default. */
   readonly timeout?: Duration.Input | undefined
   /** How often a request that failed for a passing reason is made again; 5 by default. */
   readonly retries?: number | undefined
@@ -153,12 +154,14 @@ export const make = Effect.fnUntraced(function* (
       Effect.provideService(HttpClient.TracerDisabledWhen, () => true)
     )
 
-  const entriesUrl = (threadId: string) =>
-    nameable(threadId)
-      ? Effect.succeed(
-          new URL(`${base.pathname.replace(/\/+$/, "")}/threads/${encodeURIComponent(threadId)}/entries`, base)
-        )
-      : Effect.fail(refused(`${JSON.stringify(threadId)} cannot be a thread's id`, "Give the id of a thread"))
+  const entriesUrl = (threadId: string) => {
+    if (!nameable(threadId)) {
+      return Effect.fail(refused(`${JSON.stringify(threadId)} cannot be a thread's id`, "Give the id of a thread"))
+    }
+    const url = new URL(base)
+    url.pathname = `${base.pathname.replace(/\/+$/, "")}/threads/${encodeURIComponent(threadId)}/entries`
+    return Effect.succeed(url)
+  }
 
   return {
     get: (threadId, { after, limit }, read) =>
@@ -286,7 +289,8 @@ const statusFailure = (where: string, status: number, words: string, hadToken: b
 
 /** What the server says in the `message` of its error, if anything: one line, and never the token. */
 const serversWords = (body: Uint8Array, token: Option.Option<Redacted.Redacted>): string => {
-  const message = messageOf(Buffer.from(body).toString("utf8"))
+  const answer = parseJson(Buffer.from(body).toString("utf8"))
+  const message = isObject(answer) ? stringAt(answer, "message") : undefined
   if (message === undefined) return ""
   const safe = Option.match(token, {
     onNone: () => message,
@@ -294,13 +298,4 @@ const serversWords = (body: Uint8Array, token: Option.Option<Redacted.Redacted>)
   })
   const line = safe.replaceAll(/[\s\p{Cc}]+/gu, " ").trim()
   return line.length <= 200 ? line : `${line.slice(0, 200)}...`
-}
-
-const messageOf = (text: string): string | undefined => {
-  try {
-    const value: Json = JSON.parse(text)
-    return isObject(value) ? stringAt(value, "message") : undefined
-  } catch {
-    return undefined
-  }
 }

@@ -11,10 +11,11 @@ import * as Path from "effect/Path"
 import type * as PlatformError from "effect/PlatformError"
 import * as Semaphore from "effect/Semaphore"
 import * as Stream from "effect/Stream"
-import { type Json, type JsonObject, isObject, stringAt } from "@pi-sessions/core/Json"
+import { isObject, stringAt } from "@pi-sessions/core/Json"
 import { SessionEntry, type SessionLine } from "@pi-sessions/core/SessionLine"
 import { SessionReader } from "@pi-sessions/core/SessionReader"
 import * as SafeWrite from "@pi-sessions/session-file/SafeWrite"
+import { parseJson } from "./internal/parseJson.ts"
 
 /** An entry ready to be stored: its id, and its JSON text, which is one line. */
 export interface EntryText {
@@ -111,23 +112,25 @@ export const make = Effect.fnUntraced(function* (
 
   const write = Effect.fnUntraced(function* (known: Known, lines: string) {
     const bytes = Buffer.from(known.whole ? lines : `\n${lines}`, "utf8")
-    // Until it is known to be synced, part of it may stand there.
-    known.whole = false
-    const before = known.size
+    let synced = false
     yield* Effect.scoped(
       Effect.gen(function* () {
         const file = yield* fs.open(path, { flag: "a" })
         yield* file.writeAll(bytes).pipe(
           Effect.andThen(file.sync),
+          // Some of it may stand there, and is not to be relied on: its ids stay unknown, and a newline comes first.
           Effect.onError(() =>
             Effect.map(Effect.option(file.stat), (info) => {
-              known.size = Option.match(info, { onNone: () => before, onSome: (info) => Number(info.size) })
+              known.whole = false
+              known.size = Option.match(info, { onNone: () => known.size, onSome: ({ size }) => Number(size) })
             })
           )
         )
+        synced = true
       })
-    )
-    known.size = before + bytes.length
+      // Closing fails as a defect; what was synced is safe all the same.
+    ).pipe(Effect.catchDefect((defect) => (synced ? Effect.void : Effect.die(defect))))
+    known.size += bytes.length
     known.whole = true
   })
 
@@ -150,10 +153,6 @@ export const make = Effect.fnUntraced(function* (
 /** The id in a line. Thread entries of type `session` read as headers, so lines that are no entries are parsed. */
 const idOf = (line: SessionLine): string | undefined => {
   if (line instanceof SessionEntry) return line.id ?? undefined
-  try {
-    const value: Json = JSON.parse(line.text)
-    return isObject(value) ? stringAt(value, "id") : undefined
-  } catch {
-    return undefined
-  }
+  const value = parseJson(line.text)
+  return isObject(value) ? stringAt(value, "id") : undefined
 }

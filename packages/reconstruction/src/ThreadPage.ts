@@ -5,7 +5,8 @@
  * The document's frame is checked here. An entry is only delimited; whoever reads it finds out whether it is JSON.
  */
 import * as Result from "effect/Result"
-import { type Json, type JsonObject, isArray, isObject } from "@pi-sessions/core/Json"
+import { type JsonObject, isArray, isObject } from "@pi-sessions/core/Json"
+import { parseJson } from "./internal/parseJson.ts"
 
 /** Where an entry's text stands in the document: `bytes[start, end)`. */
 export interface EntryRange {
@@ -70,7 +71,7 @@ export const take = (bytes: Uint8Array): Result.Result<ThreadPage, NotAPage> => 
   }
   if (at < 0 || at >= bytes.length) return notAPage("it breaks off", true)
   const text = (start: number, end: number) => decoder.decode(bytes.subarray(start, end))
-  const frame = parse(
+  const frame = parseJson(
     found === undefined ? text(bom, bytes.length) : `${text(bom, found.open)}[]${text(found.close, bytes.length)}`
   )
   if (!isObject(frame)) return notAPage("it is no JSON object")
@@ -96,19 +97,10 @@ export const lines = ({ bytes, entries }: ThreadPage): Uint8Array => {
 
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true })
 
-const parse = (text: string): Json | undefined => {
-  try {
-    const value: Json = JSON.parse(text)
-    return value
-  } catch {
-    return undefined
-  }
-}
-
 /** Whether a string, quotes included in the range, spells `key`. */
 const isKey = (bytes: Uint8Array, start: number, end: number, key: string): boolean =>
   // An escape takes at most six bytes.
-  end - start <= key.length * 6 + 2 && parse(decoder.decode(bytes.subarray(start, end))) === key
+  end - start <= key.length * 6 + 2 && parseJson(decoder.decode(bytes.subarray(start, end))) === key
 
 /** Finds the ends of JSON values by their quotes and brackets alone. */
 class Cursor {
@@ -169,12 +161,14 @@ class Cursor {
   #string(from: number): number {
     const bytes = this.#bytes
     let i = from + 1
-    while (i < bytes.length) {
-      const byte = bytes[i]!
-      if (byte === QUOTE) return i + 1
-      i += byte === BACKSLASH ? 2 : 1
+    for (;;) {
+      const quote = bytes.indexOf(QUOTE, i)
+      if (quote < 0) return -1
+      let escapes = quote
+      while (bytes[escapes - 1] === BACKSLASH) escapes--
+      i = quote + 1
+      if ((quote - escapes) % 2 === 0) return i
     }
-    return -1
   }
 
   #container(from: number): number {

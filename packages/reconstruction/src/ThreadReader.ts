@@ -9,11 +9,16 @@ import { type Json, isArray, isObject, stringAt } from "@pi-sessions/core/Json"
 import { SessionEntry, type SessionLine } from "@pi-sessions/core/SessionLine"
 import { SessionReader } from "@pi-sessions/core/SessionReader"
 import { ChunkRuns } from "./ChunkRuns.ts"
+import { lenient } from "./LenientEntry.ts"
 import * as Thread from "./Thread.ts"
 
-const isThreadEntry = Schema.is(Thread.ThreadEntry)
+/** Whether a value is an entry that hydration uses. */
+export const isThreadEntry = Schema.is(Thread.ThreadEntry)
 const decodeThreadEntry = Schema.decodeUnknownExit(Thread.ThreadEntry)
-const USED_TYPES: ReadonlySet<string> = new Set(Object.keys(Thread.ThreadEntry.cases))
+const USED_TYPES: ReadonlySet<string> = new Set(
+  // A raw session entry comes from raw lines, never from a file of its own.
+  Object.keys(Thread.ThreadEntry.cases).filter((type) => type !== "raw")
+)
 
 /** What is wrong with an entry that is no `ThreadEntry`. */
 const issueOf = (value: Json): string => {
@@ -62,13 +67,15 @@ class ThreadBuilder {
       this.#passedOver.set(line.type, (this.#passedOver.get(line.type) ?? 0) + 1)
       return
     }
-    const entry = line.decode()
+    const { entry, wrong } = lenient(line.decode())
     if (!isThreadEntry(entry)) {
       this.report(line, line.id, `${issueOf(entry)}; the entry is left out`)
       return
     }
+    if (wrong.length > 0) this.report(line, line.id, `not what it should be, and passed over: ${wrong.join(", ")}`)
     this.#threadId ??= entry.threadId
-    if (entry.type === "pi.assistant") this.#chunks.complete()
+    if (entry.type === "pi.assistant") this.#place(this.#chunks.answered(JSON.stringify(entry.payload.content)))
+    else if (entry.type === "chat" && entry.payload.role === "user") this.#place(this.#chunks.spoken())
     this.#entries.push(entry)
   }
 
@@ -79,7 +86,7 @@ class ThreadBuilder {
   finish(diagnostics: ReadonlyArray<Thread.ThreadDiagnostic>): Thread.Thread {
     this.#place(this.#chunks.end())
     return {
-      id: this.#threadId ?? this.#source,
+      id: this.#threadId ?? (this.#source || (this.#entries[0]?.id ?? "thread")),
       entries: this.#entries,
       passedOver: this.#passedOver,
       repeated: this.#repeated,
@@ -96,7 +103,7 @@ export class ThreadPieces {
   readonly #builder: ThreadBuilder
   readonly #reader = new SessionReader()
 
-  /** `source` names the thread in case no entry does. */
+  /** `source` is the thread's id in case no entry says it. */
   constructor(source: string) {
     this.#builder = new ThreadBuilder(source)
   }
@@ -129,7 +136,7 @@ export class ThreadPieces {
 
 /**
  * Reads a thread: JSONL, one entry a line, or one JSON document with an `entries` array. Never throws on content.
- * `source` names it in case no entry does.
+ * `source` is the thread's id in case no entry says it; empty for a file, whose name may change.
  */
 export const read = (chunks: ReadonlyArray<Uint8Array>, source: string): Thread.Thread => {
   const page = pageOf(chunks)

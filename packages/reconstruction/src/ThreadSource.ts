@@ -1,19 +1,29 @@
-/** Where threads come from. The layers here read a file or standard input; another transport is another layer. */
+/** Where threads come from: a file, standard input, a directory, a server. Another transport is another layer. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Layer from "effect/Layer"
 import * as Path from "effect/Path"
+import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as Stdio from "effect/Stdio"
 import * as Stream from "effect/Stream"
 import type * as PlatformError from "effect/PlatformError"
 import { type Thread } from "./Thread.ts"
+import { type EndpointError, type EndpointOptions, type ThreadEndpoint } from "./ThreadEndpoint.ts"
+import * as Endpoint from "./ThreadEndpoint.ts"
+import { fileName } from "./ThreadFile.ts"
+import * as ThreadPage from "./ThreadPage.ts"
 import * as ThreadReader from "./ThreadReader.ts"
 
 /** The thread could not be had. */
 export class ThreadUnavailable extends Schema.TaggedError<ThreadUnavailable>()("ThreadUnavailable", {
   ref: Schema.String,
+  /**
+   * `absent`: there is no such thread; `refused`: it may not be read, or was not asked for properly; `unreachable`: it
+   * cannot be read now; `damaged`: what comes is no thread.
+   */
+  why: Schema.Literals(["absent", "refused", "unreachable", "damaged"]),
   reason: Schema.String,
   remedy: Schema.String
 }) {
@@ -22,10 +32,15 @@ export class ThreadUnavailable extends Schema.TaggedError<ThreadUnavailable>()("
   }
 }
 
+export interface HttpOptions extends EndpointOptions {
+  /** How many entries to ask for at once, 1000 by default; the server may give fewer. */
+  readonly limit?: number | undefined
+}
+
 export class ThreadSource extends Context.Service<
   ThreadSource,
   {
-    /** The whole thread named by `ref`: for a file its path, for standard input `-`. */
+    /** The whole thread named by `ref`: for a file its path, for standard input `-`, else the thread's id. */
     readonly thread: (ref: string) => Effect.Effect<Thread, ThreadUnavailable>
   }
 >()("@pi-sessions/reconstruction/ThreadSource") {
@@ -34,19 +49,19 @@ export class ThreadSource extends Context.Service<
     ThreadSource,
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
-      const path = yield* Path.Path
       const thread = Effect.fn("ThreadSource.file")(function* (ref: string) {
         const chunks = yield* Stream.runCollect(fs.stream(ref, { chunkSize: 1 << 20 })).pipe(
           Effect.mapError(
             (error) =>
               new ThreadUnavailable({
                 ref,
+                why: whyOf(error),
                 reason: explain(error),
                 remedy: "Give the path of a .jsonl or .json thread file"
               })
           )
         )
-        return ThreadReader.read(chunks, path.basename(ref).replace(/\.jsonl?$/, ""))
+        return ThreadReader.read(chunks, "")
       })
       return ThreadSource.of({ thread })
     })
@@ -60,15 +75,120 @@ export class ThreadSource extends Context.Service<
       const thread = Effect.fn("ThreadSource.stdin")(function* (ref: string) {
         const chunks = yield* Stream.runCollect(stdio.stdin).pipe(
           Effect.mapError(
-            (error) => new ThreadUnavailable({ ref, reason: explain(error), remedy: "Pipe a thread file into it" })
+            (error) =>
+              new ThreadUnavailable({
+                ref,
+                why: whyOf(error),
+                reason: explain(error),
+                remedy: "Pipe a thread file into it"
+              })
           )
         )
-        return ThreadReader.read(chunks, "stdin")
+        return ThreadReader.read(chunks, "")
       })
       return ThreadSource.of({ thread })
     })
   )
+
+  /** `ref` is a thread's id; its file is `<directory>/<thread id>.jsonl`, named by `ThreadFile.fileName`. */
+  static readonly layerDirectory = (directory: string) =>
+    Layer.effect(
+      ThreadSource,
+      Effect.gen(function* () {
+        const fs = yield* FileSystem.FileSystem
+        const path = yield* Path.Path
+        const thread = Effect.fn("ThreadSource.directory")(function* (ref: string) {
+          const file = path.join(directory, fileName(ref))
+          const pieces = new ThreadReader.ThreadPieces(ref)
+          yield* Stream.runForEach(fs.stream(file, { chunkSize: 1 << 20 }), (chunk) =>
+            Effect.sync(() => pieces.push(chunk))
+          ).pipe(
+            Effect.mapError(
+              (error) =>
+                new ThreadUnavailable({
+                  ref,
+                  why: whyOf(error),
+                  reason: `${file}: ${explain(error)}`,
+                  remedy: `Give the id of a thread that ${directory} holds`
+                })
+            )
+          )
+          return pieces.end()
+        })
+        return ThreadSource.of({ thread })
+      })
+    )
+
+  /**
+   * `ref` is the id of a thread on a server of the ThreadApi, by default the one that `ARBE_URL` and `ARBE_TOKEN` name.
+   * It is read page by page; a page is gone from memory before the next one is asked for.
+   */
+  static readonly layerHttp = (options: HttpOptions = {}) =>
+    Layer.effect(
+      ThreadSource,
+      Effect.gen(function* () {
+        // Settings are the caller's first failure, not the layer's, so that programs that end without one still start.
+        const endpoint = yield* Effect.result(Endpoint.make(options))
+        const thread = Effect.fn("ThreadSource.http")((ref: string) =>
+          Effect.fromResult(endpoint).pipe(
+            Effect.flatMap((endpoint) => readPages(endpoint, ref, options.limit ?? 1000)),
+            Effect.mapError(({ why, reason, remedy }) => new ThreadUnavailable({ ref, why, reason, remedy }))
+          )
+        )
+        return ThreadSource.of({ thread })
+      })
+    )
 }
+
+/** So many pages in a row without anything new are more than repeated delivery can explain. */
+const PAGES_WITHOUT_NEWS = 10
+
+interface Page {
+  readonly lines: Uint8Array
+  readonly next: string | null
+}
+
+const readPages = Effect.fnUntraced(function* (
+  endpoint: ThreadEndpoint,
+  threadId: string,
+  limit: number
+): Effect.fn.Return<Thread, EndpointError> {
+  const pieces = new ThreadReader.ThreadPieces(threadId)
+  const cursors = new Set<string>()
+  let after: string | undefined
+  let withoutNews = 0
+  for (;;) {
+    const page: Page = yield* endpoint.get(threadId, { after, limit }, (body) => readPage(endpoint, body))
+    const before = pieces.entries
+    pieces.push(page.lines)
+    if (page.next === null) return pieces.end()
+    withoutNews = pieces.entries > before ? 0 : withoutNews + 1
+    if (cursors.has(page.next)) {
+      return yield* endpoint.damaged(`its pages never end: cursor ${JSON.stringify(page.next)} came again`, false)
+    }
+    if (withoutNews >= PAGES_WITHOUT_NEWS) {
+      return yield* endpoint.damaged(`its pages never end: ${withoutNews} in a row brought nothing new`, false)
+    }
+    cursors.add(page.next)
+    after = page.next
+  }
+})
+
+const readPage = (endpoint: ThreadEndpoint, body: Uint8Array): Effect.Effect<Page, EndpointError> => {
+  const page = ThreadPage.take(body)
+  if (Result.isFailure(page)) {
+    const { reason, truncated } = page.failure
+    return Effect.fail(endpoint.damaged(`the answer is no page of entries: ${reason}`, truncated))
+  }
+  const next = page.success.frame["next"] ?? null
+  if (next !== null && typeof next !== "string") {
+    return Effect.fail(endpoint.damaged("the answer is no page of entries: next is neither a cursor nor null", false))
+  }
+  return Effect.succeed({ lines: ThreadPage.lines(page.success), next })
+}
+
+const whyOf = (error: PlatformError.PlatformError): ThreadUnavailable["why"] =>
+  error.reason._tag === "NotFound" ? "absent" : error.reason._tag === "PermissionDenied" ? "refused" : "unreachable"
 
 const explain = (error: PlatformError.PlatformError): string =>
   error.reason._tag === "NotFound" ? "no such file" : error.message

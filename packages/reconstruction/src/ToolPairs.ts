@@ -4,7 +4,9 @@
  * derived id. A turn that ended in an error or was aborted has no results: Pi leaves it out of later requests.
  */
 import * as EntryId from "@pi-sessions/core/EntryId"
-import { isToolCallBlock, type ToolCallBlock } from "@pi-sessions/core/ContentBlock"
+import { type ToolCallBlock, type UnknownBlock } from "@pi-sessions/core/ContentBlock"
+import { AnyJson, type Json, type JsonObject, isObject } from "@pi-sessions/core/Json"
+import * as Schema from "effect/Schema"
 import { type ThreadEntry } from "./Thread.ts"
 
 type Assistant = Extract<ThreadEntry, { readonly type: "pi.assistant" }>
@@ -37,7 +39,7 @@ export const pair = (entries: ReadonlyArray<ThreadEntry>): ToolPairs => {
     if (entry.type === "pi.assistant") {
       const calls = callsOf(entry)
       byAssistant.set(entry.id, calls)
-      if (!hasFailed(entry)) for (const call of calls) open.add(call)
+      if (!hasFailed(entry)) open.add(calls)
     } else if (entry.type === "pi.tool_result") {
       const call = open.take(entry)
       if (call === undefined) continue
@@ -51,30 +53,70 @@ export const pair = (entries: ReadonlyArray<ThreadEntry>): ToolPairs => {
 /** A pair in the making. */
 interface Call {
   readonly block: ToolCallBlock
+  /** The id as the mirror gave it, maybe empty. */
+  readonly writtenId: string
   readonly id: string
   result: Result | undefined
 }
 
 /** The calls that wait for their results. */
 class OpenCalls {
-  /** Newest last. */
-  readonly #byId = new Map<string, Array<Call>>()
+  /** Calls of one id, a list for each turn, newest turn last and oldest call first in it. */
+  readonly #byId = new Map<string, Array<Array<Call>>>()
   /** Those without an id by tool name, oldest first. */
   readonly #byName = new Map<string, Array<Call>>()
 
-  add(call: Call): void {
-    const { id, name } = call.block
-    const [calls, key] = id === "" ? [this.#byName, name] : [this.#byId, id]
-    const same = calls.get(key)
-    if (same === undefined) calls.set(key, [call])
-    else same.push(call)
+  /** Takes the calls of a turn. */
+  add(calls: ReadonlyArray<Call>): void {
+    const turn = new Map<string, Array<Call>>()
+    for (const call of calls) {
+      const [into, key] = call.writtenId === "" ? [this.#byName, call.block.name] : [turn, call.writtenId]
+      const same = into.get(key)
+      if (same === undefined) into.set(key, [call])
+      else same.push(call)
+    }
+    for (const [id, own] of turn) {
+      const turns = this.#byId.get(id)
+      if (turns === undefined) this.#byId.set(id, [own])
+      else turns.push(own)
+    }
   }
 
-  /** By id the newest open call; without one the oldest of that tool that has no id either. */
+  /** By id of the newest turn the oldest open call; without one the oldest of that tool that has no id either. */
   take({ payload: { toolCallId = "", toolName } }: Result): Call | undefined {
-    if (toolCallId !== "") return this.#byId.get(toolCallId)?.pop()
+    if (toolCallId !== "") {
+      const turns = this.#byId.get(toolCallId)
+      const call = turns?.at(-1)?.shift()
+      if (turns?.at(-1)?.length === 0) turns.pop()
+      return call
+    }
     const name = toolName ?? [...this.#byName].find(([, calls]) => calls.length > 0)?.[0]
     return name === undefined ? undefined : this.#byName.get(name)?.shift()
+  }
+}
+
+/** A call as mirrors write it: the id may be missing, the arguments may be the model's own text. */
+const isCall = Schema.is(
+  Schema.Struct({
+    type: Schema.Literal("toolCall"),
+    id: Schema.optionalKey(Schema.NullOr(Schema.String)),
+    name: Schema.String,
+    arguments: Schema.optionalKey(AnyJson)
+  })
+)
+
+/** The block of a call as Pi writes it, its id aside; undefined for any other block. */
+export const callBlock = (block: UnknownBlock): ToolCallBlock | undefined =>
+  isCall(block) ? { ...block, id: block.id ?? "", arguments: argumentsOf(block.arguments) } : undefined
+
+const argumentsOf = (value: Json | undefined): JsonObject => {
+  if (isObject(value)) return value
+  if (typeof value !== "string") return {}
+  try {
+    const parsed: Json = JSON.parse(value)
+    return isObject(parsed) ? parsed : { arguments: value }
+  } catch {
+    return { arguments: value }
   }
 }
 
@@ -82,13 +124,15 @@ const callsOf = (assistant: Assistant): ReadonlyArray<Call> => {
   const { content } = assistant.payload
   if (typeof content === "string") return []
   const used = new Set<string>()
-  return content.flatMap((block, index) => {
-    if (!isToolCallBlock(block)) return []
+  return content.flatMap((one, index) => {
+    const block = callBlock(one)
+    if (block === undefined) return []
+    const writtenId = block.id
     const id =
-      block.id !== "" && !used.has(block.id)
-        ? block.id
+      writtenId !== "" && !used.has(writtenId)
+        ? writtenId
         : `call_${EntryId.derive(used, assistant.id, "toolCall", String(index))}`
     used.add(id)
-    return [{ block, id, result: undefined }]
+    return [{ block, writtenId, id, result: undefined }]
   })
 }

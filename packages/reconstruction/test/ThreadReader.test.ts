@@ -71,17 +71,11 @@ describe("ThreadReader", () => {
 
   it("keeps what an answer that was cut off had brought, where it broke off", () => {
     assert.deepStrictEqual(
-      shapes(
-        chat("u1"),
-        chunk(1, "m1", 0, "whole"),
-        answer("a1"),
-        chunk(2, "m2", 0, "half "),
-        chunk(3, "m2", 1, "way")
-      ),
+      shapes(chat("u1"), chunk(1, "m1", 0, "a"), answer("a1"), chunk(2, "m2", 0, "half "), chunk(3, "m2", 1, "way")),
       ["u1", "a1", "text:half way"]
     )
     assert.deepStrictEqual(
-      shapes(chat("u1"), chunk(1, "m1", 0, "lost"), chat("u2"), chunk(2, "m2", 0, "new"), answer("a2")),
+      shapes(chat("u1"), chunk(1, "m1", 0, "lost"), chat("u2"), chunk(2, "m2", 0, "a2"), answer("a2")),
       ["u1", "text:lost", "u2", "a2"],
       "the next answer shows that the one before was cut off"
     )
@@ -100,5 +94,32 @@ describe("ThreadReader", () => {
       ),
       ["thinking:think|toolCall:{}"]
     )
+  })
+
+  it("takes chunks without a message for cut off when a person speaks, or another answer comes", () => {
+    const bare = (n: number, text: string) =>
+      JSON.stringify({ id: `k${n}`, type: "pi.chunk", payload: { idx: n, delta: { type: "text", text } } })
+    assert.deepStrictEqual(shapes(bare(0, "half"), chat("u1"), answer("a1")), ["text:half", "u1", "a1"])
+    assert.deepStrictEqual(shapes(chunk(1, "m1", 0, "half"), answer("a1")), ["text:half", "a1"])
+  })
+
+  it("keeps an entry whose optional fields are wrong, and says which", () => {
+    const wrong = [
+      { id: "u", createdAt: 1780000000000, type: "chat", payload: { role: "user", text: "hi", author: null } },
+      {
+        id: "a",
+        type: "pi.assistant",
+        payload: { content: "yes", errorMessage: null, model: 7, usage: { input: "x" } }
+      }
+    ]
+    const thread = ThreadReader.read(bytes(wrong.map((entry) => `${JSON.stringify(entry)}\n`).join("")), "x")
+    assert.deepStrictEqual(
+      thread.entries.map(({ id, createdAt, payload }) => ({ id, createdAt, payload })),
+      [
+        { id: "u", createdAt: "2026-05-28T20:26:40.000Z", payload: { role: "user", text: "hi" } },
+        { id: "a", createdAt: undefined, payload: { content: "yes" } }
+      ]
+    )
+    assert.match(thread.diagnostics.map(({ message }) => message).join(), /payload\.model, payload\.usage/)
   })
 })

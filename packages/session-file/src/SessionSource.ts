@@ -71,6 +71,10 @@ const make = Effect.fnUntraced(function* (paths: ReadonlyArray<string>) {
       const info = yield* fs.stat(at).pipe(Effect.mapError(fromPlatform(at, "list")))
       if (info.type === "File") {
         if (!named && !at.endsWith(".jsonl")) return
+        // A file is one session however many links lead to it.
+        const file = yield* fs.realPath(at).pipe(Effect.mapError(fromPlatform(at, "list")))
+        if (entered.has(file)) return
+        entered.add(file)
         const modifiedMs = Option.match(info.mtime, { onNone: () => 0, onSome: (date) => date.getTime() })
         sessions.set(at, { path: at, sizeBytes: Number(info.size), modifiedMs })
         return
@@ -82,9 +86,15 @@ const make = Effect.fnUntraced(function* (paths: ReadonlyArray<string>) {
       entered.add(real)
       const names = yield* fs.readDirectory(at).pipe(Effect.mapError(fromPlatform(at, "list")))
       for (const name of names.sort()) {
-        // A Session Store V2 container holds .jsonl files that are no sessions.
-        if (name.endsWith(".v2")) continue
         const child = path.join(at, name)
+        if (
+          name.endsWith(".v2") &&
+          (yield* fs.exists(path.join(child, "manifest.json")).pipe(Effect.orElseSucceed(() => false)))
+        ) {
+          // Its .jsonl files are an index and a ledger.
+          skipped.push({ path: child, reason: "a Session Store V2, which this source does not read" })
+          continue
+        }
         yield* visit(child, false).pipe(
           Effect.catchTag("SessionFileError", (error) =>
             Effect.sync(() => skipped.push({ path: error.path, reason: error.reason }))

@@ -58,12 +58,16 @@ export class SessionTarget extends Context.Service<
     Layer.effect(
       SessionTarget,
       Effect.flatMap(Path.Path, (path) =>
-        make((timestamp, id) => path.join(directory, SessionPath.fileName(timestamp, id)))
+        make((timestamp, id) => {
+          const name = SessionPath.fileName(timestamp, id)
+          // A header may say anything; it must not lead out of the directory.
+          return /[/\\\0]/.test(name) ? undefined : path.join(directory, name)
+        })
       )
     )
 }
 
-const make = Effect.fnUntraced(function* (locate: (timestamp: string, id: string) => string) {
+const make = Effect.fnUntraced(function* (locate: (timestamp: string, id: string) => string | undefined) {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
   const services = yield* Effect.context<FileSystem.FileSystem | Path.Path>()
@@ -77,12 +81,23 @@ const make = Effect.fnUntraced(function* (locate: (timestamp: string, id: string
     if (header === undefined || id === undefined) {
       return yield* new NotASession({ path: "the session to write", line: 1, byteOffset: 0 })
     }
-    const named = path.resolve(locate(stringAt(header, "timestamp") ?? "", id))
+    const located = locate(stringAt(header, "timestamp") ?? "", id)
+    if (located === undefined) {
+      return yield* new SessionFileError({
+        path: "a file named after the session",
+        operation: "write",
+        reason: `its id ${JSON.stringify(id)} or its timestamp holds a path separator; give the file a name yourself`
+      })
+    }
+    const named = path.resolve(located)
     yield* fs
       .makeDirectory(path.dirname(named), { recursive: true })
       .pipe(Effect.mapError(fromPlatform(named, "write")))
-    // A link is written through, not replaced.
-    const target = yield* fs.realPath(named).pipe(Effect.orElseSucceed(() => named))
+    // A link is written through, not replaced, also when it leads to a file that is not there yet.
+    const target = yield* fs.realPath(named).pipe(
+      Effect.catch(() => Effect.map(fs.readLink(named), (link) => path.resolve(path.dirname(named), link))),
+      Effect.orElseSucceed(() => named)
+    )
     const failed = fromPlatform(target, "write")
 
     // Someone else may create or extend the target between the look and the write: look again.

@@ -25,10 +25,18 @@ describe("SessionSource", () => {
       const dir = yield* temporaryFolder
       FileSystem.mkdirSync(Path.join(dir, "a/b/c"), { recursive: true })
       FileSystem.mkdirSync(Path.join(dir, "s.v2/index"), { recursive: true })
-      for (const name of ["z.jsonl", "a/y.jsonl", "a/b/c/x.jsonl", "a/notes.txt", "s.v2/index/offsets.jsonl"]) {
+      for (const name of [
+        "z.jsonl",
+        "a/y.jsonl",
+        "a/b/c/x.jsonl",
+        "a/notes.txt",
+        "s.v2/index/offsets.jsonl",
+        "s.v2/manifest.json"
+      ]) {
         FileSystem.writeFileSync(Path.join(dir, name), header)
       }
       FileSystem.symlinkSync(dir, Path.join(dir, "a/b/up"))
+      FileSystem.symlinkSync("z.jsonl", Path.join(dir, "zz.jsonl"))
       FileSystem.symlinkSync("nowhere", Path.join(dir, "broken.jsonl"))
       const listing = yield* withSource([dir, Path.join(dir, "z.jsonl")], (source) => source.list)
       assert.deepStrictEqual(
@@ -37,7 +45,7 @@ describe("SessionSource", () => {
       )
       assert.deepStrictEqual(
         listing.skipped.map(({ path }) => Path.basename(path)),
-        ["broken.jsonl"]
+        ["broken.jsonl", "s.v2"]
       )
     })
   )

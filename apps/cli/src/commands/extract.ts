@@ -67,6 +67,9 @@ export const extract = Command.make(
   flags,
   Effect.fnUntraced(function* (input) {
     const invocation = yield* Invocation
+    if (input.sessions.includes("")) {
+      return yield* new UsageError({ text: "--sessions is empty; give a session file or a directory" })
+    }
     const out = invocation.resolve(Option.getOrElse(input.out, () => defaultOut(input.rig, input.role)))
     const { roots, missing } = yield* SessionDiscovery.discover({ sessions: input.sessions, cwd: invocation.cwd })
     for (const { path, why } of [...roots, ...missing]) {
@@ -102,6 +105,11 @@ export const extract = Command.make(
       if (outcome === "unreadable" || outcome === "invalid_sample") {
         yield* invocation.note(`warning: ${path}: ${outcome.replace("_", " ")}: ${detail ?? ""}`)
       }
+    }
+    for (const { path, volume } of report.rows) {
+      const places = volume?.diagnostics ?? 0
+      if (places > 0)
+        yield* invocation.note(`warning: ${path}: damaged in ${places} ${places === 1 ? "place" : "places"}`)
     }
     yield* invocation.note(`wrote ${report.outputs.train}`)
     yield* invocation.note("this data is not redacted: look through it before you share it")

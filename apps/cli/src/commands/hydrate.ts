@@ -1,6 +1,6 @@
 /** `pi-sessions hydrate`: a thread becomes a session file that Pi continues. */
 import * as Effect from "effect/Effect"
-import type * as FileSystem from "effect/FileSystem"
+import * as FileSystem from "effect/FileSystem"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Path from "effect/Path"
@@ -73,7 +73,7 @@ const describe = (hydration: Hydration): ReadonlyArray<string> => {
   return [
     `${OUTCOMES[outcome]} ${path} (${entries} entries, ${how}, for ${cwd})`,
     ...(movedAside === undefined ? [] : [`what was there is now ${movedAside}`]),
-    `continue with: pi --session ${/[^\w./-]/.test(path) ? JSON.stringify(path) : path}`
+    `continue with: pi --session ${/[^\w./-]/.test(path) ? `'${path.replaceAll("'", `'\\''`)}'` : path}`
   ]
 }
 
@@ -82,8 +82,14 @@ export const hydrate = Command.make(
   flags,
   Effect.fnUntraced(function* (input) {
     const invocation = yield* Invocation
+    const fs = yield* FileSystem.FileSystem
     const resolve = Option.map(invocation.resolve)
-    const cwd = Option.getOrElse(resolve(input.cwd), () => invocation.cwd)
+    const given = Option.getOrElse(resolve(input.cwd), () => invocation.cwd)
+    // Pi names its folder after the directory as the kernel gives it, without links.
+    const cwd = yield* fs.realPath(given).pipe(Effect.orElseSucceed(() => given))
+    if (input.thread === "") {
+      return yield* new UsageError({ text: "--thread is empty; give a thread file, or - for standard input" })
+    }
     if (Option.isSome(input.out) && Option.isSome(input.sessionDir)) {
       return yield* new UsageError({ text: "--out and --session-dir both say where to write; give one of them" })
     }

@@ -1,0 +1,8 @@
+import { defineConfig } from "rolldown"
+
+export default defineConfig({
+  input: "src/extension.ts",
+  platform: "node",
+  // Pi parses an extension with a slow parser before it runs it: the less text the better.
+  output: { dir: "dist", format: "esm", minify: true, entryFileNames: "extension.js" }
+})

@@ -1,0 +1,58 @@
+/**
+ * What the mirror uses of Pi's extension API, by shape: the same in 0.78 and 1.5, and no dependency on either.
+ */
+
+/** What a handler gets beside the event. It may refuse every call once its session has been replaced. */
+export interface PiContext {
+  readonly hasUI: boolean
+  readonly ui: { notify(message: string, type?: "info" | "warning" | "error"): void }
+  readonly sessionManager: {
+    /** Undefined for a session that is not kept. */
+    getSessionFile(): string | undefined
+    getSessionId(): string
+    getLeafId(): string | null
+  }
+  getSystemPrompt(): string
+}
+
+export interface SessionStart {
+  readonly reason: "startup" | "reload" | "new" | "resume" | "fork"
+}
+
+export interface MessageUpdate {
+  readonly message: { readonly timestamp?: unknown }
+  readonly assistantMessageEvent: {
+    /** `text_delta`, `thinking_delta`, `toolcall_delta` and others. */
+    readonly type: string
+    readonly contentIndex?: unknown
+    readonly delta?: unknown
+  }
+}
+
+/** Events after which the session file may have grown. The last three are unknown to 0.78, which does not mind. */
+export const FILE_EVENTS = [
+  "session_tree",
+  "session_compact",
+  "message_start",
+  "message_end",
+  "turn_end",
+  "agent_end",
+  "model_select",
+  "thinking_level_select",
+  "session_info_changed",
+  "session_compact_failed",
+  "agent_settled"
+] as const
+
+type Handler<Event> = (event: Event, context: PiContext) => void | Promise<void>
+
+export interface PiApi {
+  on(event: "session_start", handler: Handler<SessionStart>): unknown
+  on(event: "message_update", handler: Handler<MessageUpdate>): unknown
+  on(
+    event: "session_shutdown" | "before_provider_request" | (typeof FILE_EVENTS)[number],
+    handler: Handler<unknown>
+  ): unknown
+  getActiveTools(): ReadonlyArray<string>
+  getAllTools(): ReadonlyArray<{ readonly name: string; readonly description: string; readonly parameters: unknown }>
+}

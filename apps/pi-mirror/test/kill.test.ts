@@ -1,0 +1,94 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { createHash } from "node:crypto"
+import * as FileSystem from "node:fs"
+import * as Path from "node:path"
+import { versions } from "@pi-sessions/testing/PiVersion"
+import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
+import { type Line, type Place, linesOf, make } from "./support/place.ts"
+
+const seed = Number(process.env["PI_SESSIONS_SEED"] ?? 1)
+const kills = Number(process.env["PI_SESSIONS_KILLS"] ?? 5)
+
+interface Raw {
+  readonly sessionId: string
+  readonly generation: number
+  readonly seq?: number
+  readonly line: string
+  readonly sha256: string
+}
+
+/** The lines that the thread holds of a session, entries that came again left out, in the order of the thread. */
+const linesInThread = (entries: ReadonlyArray<Line>, sessionId: string): ReadonlyArray<Raw> => {
+  const seen = new Set<string>()
+  return entries.flatMap(({ id, type, payload }) => {
+    if (id === undefined || seen.has(id)) return []
+    seen.add(id)
+    if (type !== "pi.session_header" && type !== "pi.session_entry") return []
+    const raw = payload as Raw
+    return raw.sessionId === sessionId ? [raw] : []
+  })
+}
+
+const check = (place: Place, file: string): number => {
+  const lines = FileSystem.readFileSync(file, "utf8").split("\n").slice(0, -1)
+  const { id = "" } = JSON.parse(lines[0] ?? "{}") as Line
+  const held = linesInThread(linesOf(Path.join(place.threads, `${place.threadId}.jsonl`)), id)
+  assert.deepStrictEqual(
+    held.map(({ line }) => line),
+    lines
+  )
+  held.forEach(({ seq, generation, line, sha256 }, index) => {
+    assert.deepStrictEqual([seq ?? 0, generation], [index, 0])
+    assert.strictEqual(sha256, createHash("sha256").update(line).digest("hex"))
+  })
+  return lines.length
+}
+
+describe.each(versions)("Pi %s", (version) => {
+  it.live(
+    "killed at any moment, the thread has every whole line of the file once and in order after the next start",
+    Effect.fnUntraced(function* () {
+      const random = SeededRandom.make(seed)
+      const place = yield* make()
+      const file = Path.join(place.pi.sessionDir, "killed.jsonl")
+      for (let kill = 0; kill < kills; kill++) {
+        const pi = yield* place.start(version, { args: ["--session", file] })
+        const said = pi.prompt(`please write number ${kill}`).pipe(Effect.andThen(pi.prompt(`more of ${kill}`)))
+        // Starting takes most of the time, and is killed less often.
+        if (random.chance(0.2)) yield* Effect.sleep(random.int(500))
+        else {
+          yield* pi.request({ type: "get_state" })
+          yield* Effect.timeoutOption(said, random.int(250))
+        }
+        yield* pi.kill
+      }
+      const last = yield* place.start(version, { args: ["--session", file] })
+      yield* last.prompt("the last word")
+      assert.strictEqual(yield* last.stop, 0)
+      const lines = check(place, file)
+      process.stderr.write(`Pi ${version}, seed ${seed}: ${kills} kills, ${lines} lines, all in the thread\n`)
+    }),
+    120_000 + kills * 5_000
+  )
+
+  it.live(
+    "a session whose mirror was killed is caught up with by the next session",
+    Effect.fnUntraced(function* () {
+      const place = yield* make()
+      const file = Path.join(place.pi.sessionDir, "left.jsonl")
+      const thread = Path.join(place.threads, `${place.threadId}.jsonl`)
+      // The thread cannot be written to while the first session lives.
+      FileSystem.mkdirSync(thread, { recursive: true })
+      const first = yield* place.start(version, { args: ["--session", file] })
+      yield* first.prompt("into the void")
+      yield* first.kill
+      FileSystem.rmdirSync(thread)
+      const second = yield* place.start(version, {})
+      yield* second.request({ type: "get_state" })
+      assert.strictEqual(yield* second.stop, 0)
+      assert.isAbove(check(place, file), 3)
+    }),
+    120_000
+  )
+})

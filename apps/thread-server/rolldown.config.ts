@@ -1,0 +1,7 @@
+import { defineConfig } from "rolldown"
+
+export default defineConfig({
+  input: "src/main.ts",
+  platform: "node",
+  output: { dir: "dist", format: "esm", sourcemap: true, entryFileNames: "main.js" }
+})

@@ -1,0 +1,11 @@
+#!/usr/bin/env node
+import * as Effect from "effect/Effect"
+import * as Stdio from "effect/Stdio"
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import * as NodeServices from "@effect/platform-node/NodeServices"
+import { run } from "./Cli.ts"
+
+Effect.flatMap(Stdio.Stdio, (stdio) => Effect.flatMap(stdio.args, run)).pipe(
+  Effect.provide(NodeServices.layer),
+  NodeRuntime.runMain({ disableErrorReporting: true })
+)

@@ -1,0 +1,152 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { spawn, spawnSync } from "node:child_process"
+import * as FileSystem from "node:fs"
+import * as Http from "node:http"
+import * as Net from "node:net"
+import * as Path from "node:path"
+import { temporaryFolder } from "@pi-sessions/testing/HermeticPi"
+
+const bundle = Path.resolve(import.meta.dirname, "../dist/main.js")
+const TOKEN = "tok-5ecret-5ecret"
+
+const environment = (cwd: string, more: Record<string, string> = {}) => ({
+  PATH: process.env["PATH"] ?? "",
+  HOME: cwd,
+  NO_COLOR: "1",
+  ...more
+})
+
+/** Runs the built server as a shell would, to its end. */
+const call = (cwd: string, args: ReadonlyArray<string>, env?: Record<string, string>) => {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [bundle, ...args], {
+    cwd,
+    encoding: "utf8",
+    env: environment(cwd, env)
+  })
+  return { status, stdout, stderr }
+}
+
+// Every test starts whole processes.
+describe("pi-sessions-thread-server", { timeout: 30_000 }, () => {
+  it.effect("tells help with an example on stdout, a wrong call in one line on stderr with exit 2", () =>
+    Effect.gen(function* () {
+      const cwd = yield* temporaryFolder
+      const help = call(cwd, ["--help"])
+      assert.deepStrictEqual([help.status, help.stderr], [0, ""])
+      for (const word of ["EXAMPLES", "--port", "--host", "--db"]) assert.include(help.stdout, word)
+      for (const wrong of [["--port", "x"], ["--port", "70000"], ["--what"], ["--host", "0.0.0.0"]]) {
+        const { status, stdout, stderr } = call(cwd, wrong)
+        assert.deepStrictEqual([status, stdout], [2, ""], stderr)
+        assert.match(stderr, /^error: .+\n(See pi-sessions-thread-server --help\n)?$/)
+      }
+      assert.include(call(cwd, ["--host", "0.0.0.0"], { ARBE_TOKEN: " " }).stderr, "Set ARBE_TOKEN")
+      assert.deepStrictEqual(FileSystem.readdirSync(cwd), [])
+    })
+  )
+
+  it.live("says with exit 1 why it cannot begin", () =>
+    Effect.gen(function* () {
+      const cwd = yield* temporaryFolder
+      FileSystem.writeFileSync(Path.join(cwd, "notes.txt"), "some notes\n".repeat(100))
+      const taken = yield* Effect.acquireRelease(
+        Effect.callback<Http.Server>((resume) => {
+          const server = Http.createServer().listen(0, "127.0.0.1", () => resume(Effect.succeed(server)))
+        }),
+        (server) => Effect.sync(() => server.close())
+      )
+      const address = taken.address()
+      const port = typeof address === "object" && address !== null ? `${address.port}` : ""
+      for (const [args, words] of [
+        [
+          ["--port", port],
+          ["EADDRINUSE", "another --port"]
+        ],
+        [
+          ["--port", "0", "--db", "notes.txt"],
+          [Path.join(cwd, "notes.txt"), "not a database"]
+        ],
+        [
+          ["--port", "0", "--db", "no/such/threads.sqlite"],
+          ["no/such/threads.sqlite", "directory"]
+        ]
+      ] as const) {
+        const { status, stdout, stderr } = call(cwd, args, { ARBE_TOKEN: TOKEN })
+        assert.deepStrictEqual([status, stdout], [1, ""], stderr)
+        assert.match(stderr, /^error: .+\n$/)
+        for (const word of words) assert.include(stderr, word)
+      }
+    })
+  )
+
+  it.live("prints the address alone, keeps the token to itself, finishes a request when told to end", () =>
+    Effect.gen(function* () {
+      const cwd = yield* temporaryFolder
+      yield* Effect.promise(async () => {
+        const child = spawn(process.execPath, [bundle, "--port", "0", "--db", "t.sqlite", "--log-level", "all"], {
+          cwd: Path.dirname(cwd),
+          stdio: ["ignore", "pipe", "pipe"],
+          env: environment(cwd, { ARBE_TOKEN: TOKEN, INIT_CWD: cwd })
+        })
+        let [stdout, stderr] = ["", ""]
+        child.stderr.on("data", (chunk) => (stderr += chunk))
+        const url = await new Promise<string>((resolve) =>
+          child.stdout.on("data", (chunk) => {
+            stdout += chunk
+            if (stdout.includes("\n")) resolve(stdout.trimEnd())
+          })
+        )
+        const ended = new Promise<number | null>((resolve) => child.once("close", resolve))
+        const headers = { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" }
+        const entries = `${url}/threads/th_1/entries`
+        for (const authorization of [`Bearer ${TOKEN}`, "Bearer wr0ng", ""]) {
+          await (await fetch(entries, { headers: { authorization } })).text()
+        }
+        await (await fetch(`${url}/threads/${TOKEN.slice(0, 3)}`, { headers })).text()
+
+        // The body's end comes after the signal.
+        const answer = await new Promise<string>((resolve, reject) => {
+          const request = Http.request(entries, { method: "POST", headers }, (response) => {
+            let text = ""
+            response.on("data", (chunk) => (text += chunk))
+            response.on("end", () => resolve(`${response.statusCode} ${text}`))
+          }).on("error", reject)
+          request.write('{"entries":[{"id":"a",', () => {
+            child.kill("SIGTERM")
+            // It is shutting down once it takes no new connections.
+            const knock = () => {
+              const socket = Net.connect(Number(new URL(url).port), "127.0.0.1", () => {
+                socket.destroy()
+                setImmediate(knock)
+              })
+              socket.on("error", () => request.end('"type":"chat"}]}'))
+            }
+            knock()
+          })
+        })
+        assert.strictEqual(answer, '200 {"accepted":1,"repeated":0}')
+        assert.strictEqual(await ended, 130)
+        assert.strictEqual(stdout, `${url}\n`)
+        assert.match(url, /^http:\/\/127\.0\.0\.1:\d+$/)
+        assert.notInclude(stderr, TOKEN)
+        assert.isTrue(FileSystem.existsSync(Path.join(cwd, "t.sqlite")))
+      })
+    })
+  )
+
+  it.live("says that it is open when there is no token", () =>
+    Effect.gen(function* () {
+      const cwd = yield* temporaryFolder
+      yield* Effect.promise(async () => {
+        const child = spawn(process.execPath, [bundle, "--port", "0"], { cwd, env: environment(cwd) })
+        let stderr = ""
+        child.stderr.on("data", (chunk) => (stderr += chunk))
+        await new Promise((resolve) => child.stdout.once("data", resolve))
+        child.kill("SIGINT")
+        await new Promise((resolve) => child.once("close", resolve))
+        assert.match(stderr, /^note: open to every program on this machine; set ARBE_TOKEN/)
+        assert.isTrue(FileSystem.existsSync(Path.join(cwd, "threads.sqlite")))
+      })
+    })
+  )
+})

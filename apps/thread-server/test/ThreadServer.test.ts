@@ -1,0 +1,324 @@
+import { assert, describe, it } from "@effect/vitest"
+import { ConfigProvider, Context, Effect, Exit, Layer, Logger, Option, Redacted, Scope } from "effect"
+import { FetchHttpClient, HttpClient, HttpClientRequest, HttpServer } from "effect/http"
+import { HttpApiClient } from "effect/http-api"
+import * as FileSystem from "node:fs"
+import * as Path from "node:path"
+import { inspect } from "node:util"
+import { type JsonObject } from "@pi-sessions/core/Json"
+import { ThreadApi } from "@pi-sessions/reconstruction/ThreadApi"
+import * as ThreadSink from "@pi-sessions/reconstruction/ThreadSink"
+import * as ThreadSource from "@pi-sessions/reconstruction/ThreadSource"
+import { temporaryFolder } from "@pi-sessions/testing/HermeticPi"
+import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
+import * as ThreadServer from "../src/ThreadServer.ts"
+
+const TOKEN = "tok-5ecret-5ecret"
+const token = Redacted.make(TOKEN)
+
+/** A server in this process, on a database of its own unless told; its address. */
+const serve = Effect.fnUntraced(function* (options: Partial<ThreadServer.Options> = {}) {
+  const database = Path.join(yield* temporaryFolder, "threads.sqlite")
+  const layer = ThreadServer.layer({
+    host: "127.0.0.1",
+    port: 0,
+    database,
+    token: Option.some(token),
+    maxBodyBytes: 64 * 1024 * 1024,
+    ...options
+  })
+  const context = yield* Layer.build(layer).pipe(Effect.provide(Logger.layer([])))
+  return HttpServer.formatAddress(Context.get(context, HttpServer.HttpServer).address)
+})
+
+const clients = Layer.merge(FetchHttpClient.layer, ConfigProvider.layer(ConfigProvider.fromUnknown({})))
+const once = { token, retries: 0 }
+
+const append = (
+  url: string,
+  threadId: string,
+  entries: ReadonlyArray<JsonObject>,
+  options: ThreadSink.HttpOptions = {}
+) =>
+  Effect.flatMap(ThreadSink.ThreadSink, (sink) => sink.append(threadId, entries)).pipe(
+    Effect.provide(ThreadSink.ThreadSink.layerHttp({ url, ...once, ...options }).pipe(Layer.provide(clients)))
+  )
+
+const read = (url: string, threadId: string, options: ThreadSource.HttpOptions = {}) =>
+  Effect.flatMap(ThreadSource.ThreadSource, (source) => source.thread(threadId)).pipe(
+    Effect.provide(ThreadSource.ThreadSource.layerHttp({ url, ...once, ...options }).pipe(Layer.provide(clients)))
+  )
+
+/** A request as any program would make it. */
+const call = (url: string, init: RequestInit & { readonly headers?: Record<string, string> } = {}) =>
+  Effect.promise(async () => {
+    const headers = { authorization: `Bearer ${TOKEN}`, "content-type": "application/json", ...init.headers }
+    const response = await fetch(url, { ...init, headers })
+    return { status: response.status, text: await response.text() }
+  })
+
+const chat = (n: number, text = `words ${n} é🦄`) => ({ id: `e${n}`, type: "chat", payload: { role: "user", text } })
+const chats = (from: number, to: number) => Array.from({ length: to - from }, (_, n) => chat(from + n))
+
+describe("the thread server", { timeout: 30_000 }, () => {
+  it.live("gives the same entries in the same order, however large the pages", () =>
+    Effect.gen(function* () {
+      const url = yield* serve()
+      const entries = chats(0, 137)
+      assert.deepStrictEqual(yield* append(url, "th_1", entries), { accepted: 137, repeated: 0 })
+      yield* append(url, "th_2", chats(500, 510))
+      const whole = yield* read(url, "th_1", { limit: 100_000 })
+      assert.deepStrictEqual<unknown>(whole.entries, entries)
+      for (const limit of [1, 2, 7, 136, 137, 138]) {
+        assert.deepStrictEqual((yield* read(url, "th_1", { limit })).entries, whole.entries, `limit ${limit}`)
+      }
+    })
+  )
+
+  it.live("gives each entry once to a reader that is half way when others append", () =>
+    Effect.gen(function* () {
+      const url = yield* serve()
+      yield* append(url, "th_1", chats(0, 5))
+      const entries = `${url}/threads/th_1/entries?limit=3`
+      const first = JSON.parse((yield* call(entries)).text)
+      yield* append(url, "th_1", chats(5, 7))
+      const second = JSON.parse((yield* call(`${entries}&after=${first.next}`)).text)
+      const third = JSON.parse((yield* call(`${entries}&after=${second.next}`)).text)
+      assert.deepStrictEqual([...first.entries, ...second.entries, ...third.entries], chats(0, 7))
+      assert.isNull(third.next)
+      yield* append(url, "th_1", chats(7, 8))
+      const later = JSON.parse((yield* call(`${entries}&after=${second.next}`)).text)
+      assert.deepStrictEqual(later, { entries: chats(6, 8), next: null })
+    })
+  )
+
+  it.live("stores each id once, the first one, whatever comes twice, shuffled or overlapping", () =>
+    Effect.gen(function* () {
+      const url = yield* serve()
+      const random = SeededRandom.make(20_261_121)
+      yield* append(url, "th_1", chats(0, 20))
+      assert.deepStrictEqual(yield* append(url, "th_1", chats(0, 20)), { accepted: 0, repeated: 20 })
+      assert.deepStrictEqual(yield* append(url, "th_1", [chat(3, "changed"), chat(20), chat(20, "changed")]), {
+        accepted: 1,
+        repeated: 2
+      })
+      for (let round = 0; round < 20; round++) {
+        const batch = chats(round, round + 8)
+          .map((entry) => ({ entry, key: random.next() }))
+          .sort((a, b) => a.key - b.key)
+          .map(({ entry }) => entry)
+        yield* append(url, "th_1", batch)
+      }
+      const stored = (yield* read(url, "th_1")).entries
+      assert.deepStrictEqual<unknown>(stored.slice(0, 21), chats(0, 21))
+      assert.deepStrictEqual<unknown>(
+        stored.toSorted((a, b) => Number(a.id.slice(1)) - Number(b.id.slice(1))),
+        chats(0, 27)
+      )
+    })
+  )
+
+  it.live("keeps an entry's text byte for byte, unknown types and fields too", () =>
+    Effect.gen(function* () {
+      const url = `${yield* serve()}/threads/${encodeURIComponent("th/1 %2F é")}/entries`
+      const entries = [
+        '{"id":"a",  "type":"pi.future_kind", "n":1.0, "e":-0E+5, "x":[[],{}], "id2":"\\u0000\\ud83d", "é🦄":"\\u00e9"}',
+        '{"type":"session","id":"\\u0062","big":123456789012345678901234567890}',
+        '{"id":"c","type":"","__proto__":{"x":1},"constructor":null}'
+      ]
+      const body = `{ "more": true, "entries" : [${entries.join(", ")} ], "next": 1 }`
+      assert.deepStrictEqual(yield* call(url, { method: "POST", body }), {
+        status: 200,
+        text: '{"accepted":3,"repeated":0}'
+      })
+      assert.deepStrictEqual(yield* call(url), { status: 200, text: `{"entries":[${entries.join(",")}],"next":null}` })
+    })
+  )
+
+  it.live("takes and gives an entry of 20 MB", () =>
+    Effect.gen(function* () {
+      const url = yield* serve()
+      const text = `${"x".repeat(1000)}é🦄\\"\n\u0001`.repeat(20_000)
+      assert.isAbove(Buffer.byteLength(text), 20_000_000)
+      yield* append(url, "th_1", [chat(1), chat(2, text), chat(3)])
+      const { entries } = yield* read(url, "th_1")
+      assert.deepStrictEqual(
+        entries.map(({ id }) => id),
+        ["e1", "e2", "e3"]
+      )
+      assert.isTrue(entries[1]?.type === "chat" && entries[1].payload.text === text)
+    })
+  )
+
+  it.live("breaks a page off before it grows large, and a reader does not mind", () =>
+    Effect.gen(function* () {
+      const url = yield* serve()
+      const entries = Array.from({ length: 7 }, (_, n) => chat(n, "x".repeat(3_000_000)))
+      yield* append(url, "th_1", entries)
+      const first = JSON.parse((yield* call(`${url}/threads/th_1/entries`)).text)
+      assert.deepStrictEqual([first.entries.length, typeof first.next], [3, "string"])
+      assert.deepStrictEqual<unknown>((yield* read(url, "th_1")).entries, entries)
+    })
+  )
+
+  it.live("answers a wrong request with one of the contract's errors, and stores nothing of it", () =>
+    Effect.gen(function* () {
+      const url = yield* serve({ maxBodyBytes: 1000 })
+      const entries = `${url}/threads/th_1/entries`
+      const post = (body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}) =>
+        call(entries, { method: "POST", body, headers })
+      const good = JSON.stringify(chat(1))
+      const cases = [
+        [yield* call(entries), 404, "ThreadNotFound"],
+        [yield* call(`${entries}?after=3`), 404, "ThreadNotFound"],
+        [yield* call(`${entries}?after=x`), 400, "no cursor"],
+        [yield* call(`${entries}?limit=0`), 400, "limit"],
+        [yield* call(`${entries}?limit=many`), 400, "limit"],
+        [yield* call(entries, { headers: { authorization: "" } }), 401, "Unauthorized"],
+        [yield* call(entries, { headers: { authorization: `Basic ${TOKEN}` } }), 401, "Unauthorized"],
+        [yield* call(entries, { headers: { authorization: `Bearer ${TOKEN}x` } }), 401, "Unauthorized"],
+        [yield* post(`{"entries":[${good}]}`, { authorization: "Bearer " }), 401, "Unauthorized"],
+        [yield* post(`{"entries":[${good}]}`, { "content-type": "text/plain" }), 400, "application/json"],
+        [yield* post(""), 400, "it is empty"],
+        [yield* post(`{"entries":[${good}`), 400, "breaks off"],
+        [yield* post(`{"entries":[${good},]}`), 400, "commas"],
+        [yield* post(`[${good}]`), 400, "no JSON object"],
+        [yield* post(`{"entries":[${good},{"id":"x"}]}`), 400, 'entries[1] has no \\"type\\"'],
+        [yield* post(`{"entries":[${good},{"type":"x"}]}`), 400, 'entries[1] has no \\"id\\"'],
+        [yield* post(`{"entries":[${good},{"id":7,"type":"x"}]}`), 400, 'entries[1] has no \\"id\\"'],
+        [yield* post(`{"entries":[${good},{"id":"","type":"x"}]}`), 400, 'entries[1] has no \\"id\\"'],
+        [yield* post(`{"entries":[${good},{"id":"\\ud800","type":"x"}]}`), 400, "no Unicode text"],
+        [yield* post(`{"entries":[${good},{"id":"x" "type":"x"}]}`), 400, "entries[1] is no JSON"],
+        [yield* post(`{"entries":[${good},7]}`), 400, "entries[1] is no object"],
+        [
+          yield* post(
+            Buffer.concat([
+              Buffer.from(`{"entries":[${good},{"id":"x`),
+              Buffer.of(0xff),
+              Buffer.from('","type":"x"}]}')
+            ])
+          ),
+          400,
+          "entries[1] is no JSON in UTF-8"
+        ],
+        [yield* post(`{"entries":[${good},${JSON.stringify(chat(2, "x".repeat(1000)))}]}`), 413, "1000 bytes"]
+      ] as const
+      for (const [{ status, text }, expected, words] of cases) {
+        assert.strictEqual(status, expected, text)
+        assert.include(text, words)
+        assert.notInclude(text, TOKEN)
+        assert.containsAllKeys(JSON.parse(text), ["_tag", "message"])
+      }
+      assert.deepStrictEqual(yield* post('{"entries":[]}'), { status: 200, text: '{"accepted":0,"repeated":0}' })
+      assert.strictEqual((yield* call(entries)).status, 404)
+      assert.deepStrictEqual(yield* append(url, "th_1", [chat(1)]), { accepted: 1, repeated: 0 })
+    })
+  )
+
+  it.live("keeps the contract: a client that is derived from it works", () =>
+    Effect.gen(function* () {
+      const url = yield* serve({ maxBodyBytes: 1000 })
+      const { threads } = yield* HttpApiClient.make(ThreadApi, {
+        baseUrl: url,
+        transformClient: HttpClient.mapRequest(HttpClientRequest.bearerToken(token))
+      }).pipe(Effect.provide(FetchHttpClient.layer))
+      const params = { id: "th/1" }
+      const entries = [{ id: "a", type: "x", more: { deep: [1] } }, chat(1)]
+      assert.deepStrictEqual<unknown>(yield* threads.append({ params, payload: { entries } }), {
+        accepted: 2,
+        repeated: 0
+      })
+      const page = yield* threads.read({ params, query: { limit: "1" } })
+      assert.deepStrictEqual<unknown>(page.entries, [entries[0]])
+      const rest = yield* threads.read({ params, query: page.next === null ? {} : { after: page.next } })
+      assert.deepStrictEqual<unknown>(rest, { entries: [entries[1]], next: null })
+      const tags = yield* Effect.all([
+        Effect.flip(threads.read({ params: { id: "none" }, query: {} })),
+        Effect.flip(threads.read({ params, query: { after: "x" } })),
+        Effect.flip(threads.append({ params, payload: { entries: [chat(2, "x".repeat(1000))] } }))
+      ])
+      assert.deepStrictEqual(
+        tags.map(({ _tag }) => _tag),
+        ["ThreadNotFound", "Malformed", "TooLarge"]
+      )
+    })
+  )
+
+  it.live("gives sinks and sources errors that say what to do, none of them with the token", () =>
+    Effect.gen(function* () {
+      const url = yield* serve({ maxBodyBytes: 10_000 })
+      yield* append(url, "th_1", [chat(1)])
+      const wrong = Redacted.make("wr0ng-wr0ng")
+      const errors = [
+        [yield* Effect.flip(read(url, "th_2")), "no such thread"],
+        [yield* Effect.flip(read(url, "th_1", { token: wrong })), "refused the token"],
+        [yield* Effect.flip(read(url, "th_1", { token: undefined })), "wants a token"],
+        [yield* Effect.flip(append(url, "th_1", [chat(2)], { token: wrong })), "refused the token"],
+        [yield* Effect.flip(append(url, "th_1", [chat(2, "x".repeat(20_000))])), "takes no request of that size"],
+        // Far more than the kernel takes while the server does not read.
+        [yield* Effect.flip(append(url, "th_1", [chat(2, "x".repeat(70_000_000))])), "takes no request of that size"]
+      ] as const
+      for (const [error, words] of errors) {
+        assert.include(error.message, words)
+        if (error instanceof ThreadSink.ThreadSinkError) assert.isFalse(error.retryable)
+        const all = `${error.stack} ${JSON.stringify(error)} ${inspect(error, { depth: 9 })}`
+        for (const secret of [TOKEN, "wr0ng-wr0ng"]) assert.notInclude(all, secret)
+      }
+      const many = yield* append(url, "th_1", chats(1, 900))
+      assert.deepStrictEqual(many, { accepted: 898, repeated: 1 })
+    })
+  )
+
+  it.live("without a token serves requests to this machine's own names alone", () =>
+    Effect.gen(function* () {
+      const url = yield* serve({ token: Option.none() })
+      yield* append(url, "th_1", [chat(1)], { token: undefined })
+      assert.strictEqual((yield* read(url, "th_1", { token: undefined })).entries.length, 1)
+      // fetch does not let anyone choose the host.
+      const rebound = yield* Effect.promise(async () => {
+        const { request } = await import("node:http")
+        return new Promise<number | undefined>((resolve, reject) => {
+          request(`${url}/threads/th_1/entries`, { headers: { host: "evil.example:8787" } }, (response) => {
+            response.resume()
+            resolve(response.statusCode)
+          })
+            .on("error", reject)
+            .end()
+        })
+      })
+      assert.strictEqual(rebound, 401)
+    })
+  )
+
+  it.live("tells a store that fails as 503, which is worth trying again", () =>
+    Effect.gen(function* () {
+      const database = Path.join(yield* temporaryFolder, "threads.sqlite")
+      const url = yield* serve({ database })
+      yield* append(url, "th_1", [chat(1)])
+      const { DatabaseSync } = yield* Effect.promise(() => import("node:sqlite"))
+      const other = new DatabaseSync(database)
+      other.exec("ALTER TABLE entries RENAME TO taken_away")
+      const error = yield* Effect.flip(append(url, "th_1", [chat(2)]))
+      assert.isTrue(error.retryable)
+      assert.include(error.message, "HTTP 503): cannot append entries: no such table: entries")
+      other.exec("ALTER TABLE taken_away RENAME TO entries")
+      other.close()
+      assert.deepStrictEqual(yield* append(url, "th_1", [chat(2)]), { accepted: 1, repeated: 0 })
+    })
+  )
+
+  it.live("shares its database with another server, and keeps it from one run to the next", () =>
+    Effect.gen(function* () {
+      const database = Path.join(yield* temporaryFolder, "threads.sqlite")
+      const scope = yield* Scope.make()
+      const urls = yield* Effect.all([serve({ database }), serve({ database })]).pipe(Scope.provide(scope))
+      const batches = Array.from({ length: 30 }, (_, n) => chats(n, n + 5))
+      yield* Effect.forEach(batches, (batch, n) => append(urls[n % 2]!, "th_1", batch), { concurrency: 6 })
+      yield* Scope.close(scope, Exit.void)
+      const url = yield* serve({ database })
+      const stored = (yield* read(url, "th_1")).entries
+      assert.strictEqual(stored.length, 34)
+      assert.isTrue(FileSystem.existsSync(database))
+    })
+  )
+})

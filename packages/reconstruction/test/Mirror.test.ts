@@ -1,0 +1,303 @@
+import { assert, describe, it } from "@effect/vitest"
+import { NodeServices } from "@effect/platform-node"
+import { Effect, Layer } from "effect"
+import * as Fs from "node:fs"
+import * as Path from "node:path"
+import { type JsonObject, objectAt, stringAt } from "@pi-sessions/core/Json"
+import { temporaryFolder } from "@pi-sessions/testing/HermeticPi"
+import * as LosslessHydration from "../src/LosslessHydration.ts"
+import { Mirror } from "../src/Mirror.ts"
+import * as Session from "@pi-sessions/core/Session"
+import * as ThreadReader from "../src/ThreadReader.ts"
+import { ThreadSink, ThreadSinkError } from "../src/ThreadSink.ts"
+import { ThreadSource, ThreadUnavailable } from "../src/ThreadSource.ts"
+
+/** What the server does with the next batches. */
+type Mood = "well" | "unreachable" | "refuses" | "hangs" | "loses its answer"
+
+/** A server in memory, which takes every id once. */
+class Server {
+  mood: Mood = "well"
+  batches = 0
+  readonly threads = new Map<string, Map<string, JsonObject>>()
+
+  entries(threadId = "th"): ReadonlyArray<JsonObject> {
+    return [...(this.threads.get(threadId)?.values() ?? [])]
+  }
+
+  types(threadId = "th"): ReadonlyArray<string | undefined> {
+    return this.entries(threadId).map((entry) => stringAt(entry, "type"))
+  }
+
+  readonly layer = Layer.mergeAll(
+    Layer.succeed(
+      ThreadSink,
+      ThreadSink.of({
+        append: (threadId, entries) =>
+          Effect.suspend(() => {
+            this.batches++
+            const fail = (reason: string, retryable: boolean) =>
+              Effect.fail(new ThreadSinkError({ threadId, reason, remedy: "Look at it", retryable }))
+            if (this.mood === "unreachable") return fail("no answer", true)
+            if (this.mood === "refuses") return fail("HTTP 401", false)
+            if (this.mood === "hangs") return Effect.never
+            const held = this.threads.get(threadId) ?? new Map<string, JsonObject>()
+            this.threads.set(threadId, held)
+            const fresh = entries.filter((entry) => !held.has(stringAt(entry, "id") ?? ""))
+            for (const entry of fresh) held.set(stringAt(entry, "id") ?? "", entry)
+            if (this.mood === "loses its answer") return fail("the connection broke off", true)
+            return Effect.succeed({ accepted: fresh.length, repeated: entries.length - fresh.length })
+          })
+      })
+    ),
+    Layer.succeed(
+      ThreadSource,
+      ThreadSource.of({
+        thread: (ref) => {
+          const lines = this.entries(ref).map((entry) => `${JSON.stringify(entry)}\n`)
+          return this.threads.has(ref)
+            ? Effect.succeed(ThreadReader.read([Buffer.from(lines.join(""))], ref))
+            : Effect.fail(new ThreadUnavailable({ ref, why: "absent", reason: "no such thread", remedy: "" }))
+        }
+      })
+    )
+  )
+}
+
+const header = (id: string) => `{"type":"session","version":3,"id":"${id}","cwd":"/"}\n`
+const user = (id: string, text: string) =>
+  `${JSON.stringify({ type: "message", id, parentId: null, message: { role: "user", content: text } })}\n`
+const assistant = (id: string, text: string) =>
+  `${JSON.stringify({ type: "message", id, parentId: null, message: { role: "assistant", content: [{ type: "text", text }], timestamp: 1 } })}\n`
+
+/** What a mirror told a person. */
+const told: Array<string> = []
+
+/** Runs a mirror from its start to its end. */
+const mirroring = <A, E>(
+  server: Server,
+  directory: string,
+  use: (mirror: Mirror["Service"]) => Effect.Effect<A, E>,
+  name = "state"
+) =>
+  Effect.flatMap(Mirror, use).pipe(
+    Effect.provide(
+      Mirror.layer({
+        sinkName: "memory",
+        stateDirectory: Path.join(directory, name),
+        interval: "10 millis",
+        backoff: "1 millis",
+        longestBackoff: "5 millis",
+        report: (kind, message) => Effect.sync(() => told.push(`${kind}: ${message}`))
+      }).pipe(Layer.provide(server.layer), Layer.provide(NodeServices.layer)),
+      { local: true }
+    )
+  )
+
+const session = (file: string, sessionId = "s1", fresh = false) => ({
+  file,
+  sessionId,
+  threadId: "th",
+  fallbackThreadId: "th",
+  fresh
+})
+
+/** Opens a session, sends what there is, and ends. */
+const mirrorOnce = (server: Server, directory: string, file: string, name?: string) =>
+  mirroring(
+    server,
+    directory,
+    Effect.fnUntraced(function* (mirror) {
+      yield* mirror.open(session(file))
+      return yield* mirror.flush("1 minute")
+    }),
+    name
+  )
+
+/** The file as the thread gives it back. */
+const hydrated = (server: Server, sessionId = "s1"): string => {
+  const lines = server.entries().map((entry) => `${JSON.stringify(entry)}\n`)
+  const lineage = LosslessHydration.choose(ThreadReader.read([Buffer.from(lines.join(""))], "th"), sessionId)
+  if (lineage === undefined) return ""
+  assert.deepStrictEqual(LosslessHydration.gaps(lineage), [])
+  return Buffer.from(Session.toBytes(LosslessHydration.assemble(lineage, undefined))).toString("utf8")
+}
+
+const generations = (server: Server) => [
+  ...new Set(server.entries().flatMap((entry) => objectAt(entry, "payload")?.["generation"] ?? []))
+]
+
+const context = (systemPrompt: string) => ({ systemPrompt, tools: [], afterEntryId: "u1" })
+
+describe("Mirror", () => {
+  it.live(
+    "sends what was streamed before the answer that it became",
+    Effect.fnUntraced(function* () {
+      const directory = yield* temporaryFolder
+      const server = new Server()
+      const file = Path.join(directory, "s.jsonl")
+      yield* mirroring(
+        server,
+        directory,
+        Effect.fnUntraced(function* (mirror) {
+          assert.strictEqual(yield* mirror.open(session(file, "s1", true)), "th")
+          yield* mirror.requestContext(context("be good"))
+          yield* mirror.requestContext(context("be good"))
+          yield* mirror.delta("m1", { type: "thinking", text: "hm", contentIndex: 0 })
+          yield* mirror.delta("m1", { type: "text", text: "he", contentIndex: 1 })
+          yield* mirror.delta("m1", { type: "text", text: "llo", contentIndex: 1 })
+          Fs.writeFileSync(file, header("s1") + user("u1", "hi") + assistant("a1", "hello"))
+          assert.isTrue(yield* mirror.flush("1 minute"))
+        })
+      )
+      assert.deepStrictEqual(server.types().toSorted(), [
+        "pi.assistant",
+        "pi.chunk",
+        "pi.chunk",
+        "pi.request_context",
+        "pi.session_entry",
+        "pi.session_entry",
+        "pi.session_header"
+      ])
+      assert.isBelow(server.types().lastIndexOf("pi.chunk"), server.types().indexOf("pi.assistant"))
+      const chunks = server.entries().filter(({ type }) => type === "pi.chunk")
+      assert.deepStrictEqual(
+        chunks.map((entry) => objectAt(objectAt(entry, "payload") ?? {}, "delta")),
+        [
+          { type: "thinking", text: "hm", contentIndex: 0 },
+          { type: "text", text: "hello", contentIndex: 1 }
+        ]
+      )
+    })
+  )
+
+  it.live(
+    "keeps everything but chunks while the thread cannot be reached, and sends it at the next start",
+    Effect.fnUntraced(function* () {
+      const directory = yield* temporaryFolder
+      const server = new Server()
+      const file = Path.join(directory, "s.jsonl")
+      const written = header("s1") + user("u1", "hi") + assistant("a1", "hello")
+      server.mood = "unreachable"
+      told.length = 0
+      yield* mirroring(
+        server,
+        directory,
+        Effect.fnUntraced(function* (mirror) {
+          yield* mirror.open(session(file, "s1", true))
+          yield* mirror.requestContext(context("be good"))
+          yield* mirror.delta("m1", { type: "text", text: "he", contentIndex: 0 })
+          Fs.writeFileSync(file, written)
+          for (let round = 0; round < 5; round++) assert.isFalse(yield* mirror.flush("1 minute"))
+        })
+      )
+      assert.strictEqual(told.length, 1)
+      assert.match(told[0] ?? "", /^warning: .*no answer/)
+      server.mood = "well"
+      const other = Path.join(directory, "other.jsonl")
+      Fs.writeFileSync(other, header("s2") + user("u2", "another"))
+      yield* mirroring(
+        server,
+        directory,
+        Effect.fnUntraced(function* (mirror) {
+          yield* mirror.open(session(other, "s2"))
+          assert.isTrue(yield* mirror.flush("1 minute"))
+        })
+      )
+      assert.strictEqual(server.types()[0], "pi.request_context")
+      assert.notInclude(server.types(), "pi.chunk")
+      assert.strictEqual(hydrated(server), written)
+      assert.strictEqual(hydrated(server, "s2"), header("s2") + user("u2", "another"))
+    })
+  )
+
+  it.live(
+    "stops at a refusal, says so once, and goes on at the next start",
+    Effect.fnUntraced(function* () {
+      const directory = yield* temporaryFolder
+      const server = new Server()
+      const file = Path.join(directory, "s.jsonl")
+      Fs.writeFileSync(file, header("s1") + user("u1", "hi"))
+      server.mood = "refuses"
+      told.length = 0
+      yield* mirroring(
+        server,
+        directory,
+        Effect.fnUntraced(function* (mirror) {
+          yield* mirror.open(session(file))
+          for (let round = 0; round < 5; round++) assert.isFalse(yield* mirror.flush("1 minute"))
+          Fs.appendFileSync(file, assistant("a1", "hello"))
+          assert.isFalse(yield* mirror.flush("1 minute"))
+        })
+      )
+      assert.strictEqual(server.batches, 1)
+      assert.strictEqual(told.length, 1)
+      assert.match(told[0] ?? "", /^error: .*HTTP 401.*Mirroring has stopped/)
+      server.mood = "well"
+      assert.isTrue(yield* mirrorOnce(server, directory, file))
+      assert.strictEqual(hydrated(server), Fs.readFileSync(file, "utf8"))
+    })
+  )
+
+  it.live(
+    "holds nobody up when the sink never answers",
+    Effect.fnUntraced(function* () {
+      const directory = yield* temporaryFolder
+      const server = new Server()
+      const file = Path.join(directory, "s.jsonl")
+      Fs.writeFileSync(file, header("s1"))
+      server.mood = "hangs"
+      yield* mirroring(
+        server,
+        directory,
+        Effect.fnUntraced(function* (mirror) {
+          yield* mirror.open(session(file))
+          assert.isFalse(yield* mirror.flush("20 millis"))
+        })
+      )
+    })
+  )
+
+  it.live(
+    "sends again what may have arrived, and it stands there once",
+    Effect.fnUntraced(function* () {
+      const directory = yield* temporaryFolder
+      const server = new Server()
+      const file = Path.join(directory, "s.jsonl")
+      Fs.writeFileSync(file, header("s1") + user("u1", "hi"))
+      server.mood = "loses its answer"
+      assert.isFalse(yield* mirrorOnce(server, directory, file))
+      Fs.appendFileSync(file, assistant("a1", "hello"))
+      server.mood = "well"
+      assert.isTrue(yield* mirrorOnce(server, directory, file))
+      Fs.appendFileSync(file, user("u2", "more"))
+      // Without its state, as in a fresh sandbox.
+      assert.isTrue(yield* mirrorOnce(server, directory, file, "lost-state"))
+      assert.strictEqual(hydrated(server), Fs.readFileSync(file, "utf8"))
+      assert.deepStrictEqual(generations(server), [0])
+      assert.strictEqual(server.entries().length, 5)
+    })
+  )
+
+  it.live(
+    "loses nothing when two places go on with one session",
+    Effect.fnUntraced(function* () {
+      const directory = yield* temporaryFolder
+      const server = new Server()
+      const here = Path.join(directory, "here.jsonl")
+      const there = Path.join(directory, "there.jsonl")
+      Fs.writeFileSync(here, header("s1") + user("u1", "hi"))
+      assert.isTrue(yield* mirrorOnce(server, directory, here, "here"))
+      Fs.copyFileSync(here, there)
+      assert.isTrue(yield* mirrorOnce(server, directory, there, "there"))
+      Fs.appendFileSync(here, assistant("a1", "said here"))
+      assert.isTrue(yield* mirrorOnce(server, directory, here, "here"))
+      Fs.appendFileSync(there, assistant("b1", "said there"))
+      assert.isTrue(yield* mirrorOnce(server, directory, there, "there"))
+      assert.strictEqual(hydrated(server), Fs.readFileSync(there, "utf8"))
+      assert.deepStrictEqual(generations(server), [0, 1])
+      const text = JSON.stringify(server.entries())
+      for (const words of ["said here", "said there"]) assert.include(text, words)
+    })
+  )
+})
