@@ -6,6 +6,7 @@
  * torn one is as good as none. Each waiting entry is a file of its own, so that several Pis can share the directory.
  */
 import { createHash } from "node:crypto"
+import * as process from "node:process"
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Path from "effect/Path"
@@ -58,7 +59,8 @@ export const make = Effect.fnUntraced(function* (
   const spool = path.join(records, "spool")
 
   const replace = Effect.fnUntraced(function* (folder: string, name: string, value: object) {
-    const temporary = path.join(folder, `.${globalThis.crypto.randomUUID()}.tmp`)
+    // Named alike each time, so that kills do not fill the directory.
+    const temporary = path.join(folder, `.${name}.${process.pid}.tmp`)
     const write = fs.writeFileString(temporary, JSON.stringify(value), { mode: 0o600 })
     yield* write.pipe(
       Effect.catchReason("PlatformError", "NotFound", () =>

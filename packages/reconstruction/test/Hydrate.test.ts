@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { NodeServices } from "@effect/platform-node"
 import { Effect, Layer } from "effect"
+import { createHash } from "node:crypto"
 import * as FileSystem from "node:fs"
 import * as Path from "node:path"
 import { temporaryFolder } from "@pi-sessions/testing/HermeticPi"
@@ -97,6 +98,110 @@ describe("hydratePiSessionFromThread", () => {
       const session = yield* Effect.flip(hydrate(fixture("raw-lines.jsonl"), dir, target, { sessionId: "other" }))
       assert.strictEqual(session._tag, "SessionNotInThread")
       assert.isFalse(FileSystem.existsSync(target))
+    })
+  )
+
+  const rawLine = (n: number, line: string, generation = 0, sessionId = "s1") => {
+    const sha256 = createHash("sha256").update(line).digest("hex")
+    const type = n === 0 ? "pi.session_header" : "pi.session_entry"
+    return { id: `raw:${sessionId}:${generation}:${n}`, type, payload: { sessionId, generation, seq: n, line, sha256 } }
+  }
+  const headerOf = (id: string) =>
+    JSON.stringify({ type: "session", version: 3, id, timestamp: "2026-05-31T10:00:00.000Z", cwd: "/x" })
+  const message = (id: string, parentId: string | null, role: string, text: string) =>
+    JSON.stringify({
+      type: "message",
+      id,
+      parentId,
+      timestamp: "2026-05-31T10:00:01.000Z",
+      message: {
+        role,
+        content: [{ type: "text", text }],
+        ...(role === "assistant" ? { usage: {}, stopReason: "stop" } : {})
+      }
+    })
+  const threadOf = (dir: string, entries: ReadonlyArray<unknown>): string => {
+    const file = Path.join(dir, "thread.jsonl")
+    FileSystem.writeFileSync(file, entries.map((one) => `${JSON.stringify(one)}\n`).join(""))
+    return file
+  }
+  const textsOf = (file: string): ReadonlyArray<string> =>
+    [...FileSystem.readFileSync(file, "utf8").matchAll(/"text":"([^"]*)"/g)].map(([, text]) => text ?? "")
+
+  it.effect("takes the highest generation", () =>
+    Effect.gen(function* () {
+      const dir = yield* temporaryFolder
+      const thread = threadOf(dir, [
+        rawLine(0, headerOf("s1"), 1),
+        rawLine(1, message("b", null, "user", "new"), 1),
+        rawLine(0, headerOf("s1")),
+        rawLine(1, message("a", null, "user", "old"))
+      ])
+      yield* hydrate(thread, dir, Path.join(dir, "s.jsonl"), { mode: "lossless" })
+      assert.deepStrictEqual(textsOf(Path.join(dir, "s.jsonl")), ["new"])
+    })
+  )
+
+  it.effect("lets raw lines that survive take the place of their projection, on the newest branch", () =>
+    Effect.gen(function* () {
+      const dir = yield* temporaryFolder
+      const lines = [
+        message("u1", null, "user", "first"),
+        message("a1", "u1", "assistant", "one"),
+        message("x1", "a1", "user", "abandoned"),
+        message("u2", "a1", "user", "second"),
+        message("a2", "u2", "assistant", "lost line"),
+        message("u3", "a2", "user", "third"),
+        message("a3", "u3", "assistant", "three")
+      ]
+      const raw = lines.map((line, index) => rawLine(index + 1, line)).filter((_, index) => index !== 4)
+      const thread = threadOf(dir, [
+        { id: "c1", type: "chat", payload: { role: "user", text: "first" } },
+        ...raw.slice(0, 3),
+        { id: "p1", type: "pi.assistant", payload: { content: [{ type: "text", text: "one" }] } },
+        ...raw.slice(3),
+        { id: "c2", type: "chat", payload: { role: "user", text: "only a chat" } }
+      ])
+      const done = yield* hydrate(thread, dir, Path.join(dir, "s.jsonl"))
+      assert.strictEqual(done.mode, "semantic")
+      assert.include(done.warnings.join(), "line 5 after the header is missing")
+      assert.deepStrictEqual(
+        [...FileSystem.readFileSync(Path.join(dir, "s.jsonl"), "utf8").matchAll(/"(?:text|content)":"([^"]*)"/g)].map(
+          ([, text]) => text
+        ),
+        ["first", "one", "second", "third", "three", "only a chat"]
+      )
+    })
+  )
+
+  it.effect("warns of turns after the last raw line, and of damage in the file it gives back", () =>
+    Effect.gen(function* () {
+      const dir = yield* temporaryFolder
+      const thread = threadOf(dir, [
+        rawLine(0, headerOf("s1")),
+        rawLine(1, message("a", "gone", "user", "hi")),
+        { id: "p", type: "pi.assistant", payload: { content: "later" } }
+      ])
+      const { mode, warnings } = yield* hydrate(thread, dir, Path.join(dir, "s.jsonl"))
+      assert.strictEqual(mode, "lossless")
+      assert.include(warnings.join(), "after the last raw line, not in the file: 1")
+      assert.include(warnings.join(), "unknown-parent")
+    })
+  )
+
+  it.effect("bears lines by the hundred thousand, and a seq from nowhere", () =>
+    Effect.gen(function* () {
+      const dir = yield* temporaryFolder
+      const line = message("a", null, "user", "hi")
+      const many = Array.from({ length: 150_000 }, (_, n) => (n === 0 ? rawLine(0, headerOf("s1")) : rawLine(n, line)))
+      const done = yield* hydrate(threadOf(dir, many), dir, Path.join(dir, "s.jsonl"), { mode: "lossless" })
+      assert.strictEqual(done.entries, 149_999)
+      const far = threadOf(dir, [rawLine(0, headerOf("s1")), rawLine(2_000_000_000, line)])
+      const error = yield* Effect.flip(hydrate(far, dir, Path.join(dir, "t.jsonl"), { mode: "lossless" }))
+      assert.include(error.message, "lines 1 to 1999999999 after the header are missing")
+      const bad = threadOf(dir, [rawLine(0, headerOf("../x"))])
+      const refused = yield* Effect.flip(hydrate(bad, dir, Path.join(dir, "t.jsonl"), { mode: "lossless" }))
+      assert.include(refused.message, "breaks Pi's rule")
     })
   )
 })

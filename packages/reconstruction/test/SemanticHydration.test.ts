@@ -265,4 +265,133 @@ describe("semantic hydration", () => {
     assert.isBelow(session.header!.bytes.length, 512)
     assert.match(JSON.stringify(session.header!.decode()), /"threadId":"sha256:[0-9a-f]{64}"/)
   })
+
+  const call = (id: string | undefined, n: number) => ({
+    type: "toolCall",
+    ...(id === undefined ? {} : { id }),
+    name: "bash",
+    arguments: { n }
+  })
+  const turn = (id: string, ...calls: ReadonlyArray<unknown>) => ({
+    id,
+    type: "pi.assistant",
+    payload: { content: calls }
+  })
+  const result = (id: string, toolCallId: string | undefined, content: string) => ({
+    id,
+    type: "pi.tool_result",
+    payload: { ...(toolCallId === undefined ? {} : { toolCallId }), toolName: "bash", content }
+  })
+  /** Calls and what they were answered with, in order. */
+  const answers = (...entries: ReadonlyArray<Entry>): ReadonlyArray<unknown> => {
+    const messages = messagesOf(hydrate(entries)!.session)
+    const byId = new Map<unknown, unknown>()
+    return messages.flatMap((message): ReadonlyArray<unknown> => {
+      if (message["role"] === "toolResult") return [[byId.get(message["toolCallId"]), blocksOf(message)[0]?.["text"]]]
+      byId.clear()
+      for (const block of blocksOf(message)) if (block["type"] === "toolCall") byId.set(block["id"], block["arguments"])
+      return []
+    })
+  }
+
+  it("answers two calls of one id in one turn in order, and the newest turn that used an id", () => {
+    assert.deepStrictEqual(
+      answers(turn("a", call("x", 1), call("x", 2)), result("r1", "x", "one"), result("r2", "x", "two")),
+      [
+        [{ n: 1 }, "one"],
+        [{ n: 2 }, "two"]
+      ]
+    )
+    assert.deepStrictEqual(answers(turn("a", call("x", 1)), turn("b", call("x", 2)), result("r", "x", "of b")), [
+      [{ n: 2 }, "of b"]
+    ])
+  })
+
+  it("pairs calls without an id, and a result without one never takes a call that has one", () => {
+    assert.deepStrictEqual(answers(turn("a", call(undefined, 1), call("", 2)), result("r", undefined, "one")), [
+      [{ n: 1 }, "one"]
+    ])
+    assert.deepStrictEqual(answers(turn("a", call("x", 1)), result("r", "", "orphan")), [])
+  })
+
+  it("takes the stop reason from what is left of a turn", () => {
+    const reasons = (stopReason: string, ...calls: ReadonlyArray<unknown>) =>
+      messagesOf(
+        hydrate([
+          { id: "a", type: "pi.assistant", payload: { content: [{ type: "text", text: "t" }, ...calls], stopReason } },
+          result("r", "x", "out")
+        ])!.session
+      ).flatMap((message) => message["stopReason"] ?? [])
+    assert.deepStrictEqual(reasons("toolUse", call("x", 1)), ["toolUse"])
+    assert.deepStrictEqual(reasons("toolUse", call("y", 1)), ["stop"], "a call nobody answered is text")
+    assert.deepStrictEqual(reasons("length"), ["length"])
+  })
+
+  it("keeps from the next entry that made a turn when keptFrom made none", () => {
+    const entries = hydrate([
+      { id: "1", type: "chat", payload: { role: "user", text: "old" } },
+      { id: "2", type: "chat", payload: { role: "user", text: "" } },
+      { id: "3", type: "chat", payload: { role: "user", text: "kept" } },
+      { id: "4", type: "pi.compaction", payload: { summary: "s", keptFrom: "2" } }
+    ])!.session.tree.getEntries()
+    const kept = entries.find(({ id }) => id === entries.at(-1)?.decode()["firstKeptEntryId"])
+    assert.include(kept?.text ?? "", "kept")
+  })
+
+  it("takes the nearest turn for the one that a chat repeats", () => {
+    const said = (id: string) => ({ id, type: "pi.assistant", payload: { content: "Done." } })
+    const chat = (id: string) => ({ id, type: "chat", payload: { role: "assistant", text: "Done." } })
+    const ask = (id: string) => ({ id, type: "chat", payload: { role: "user", text: id } })
+    const hydrated = hydrate([said("a"), ask("u1"), ask("u2"), ask("u3"), said("b"), chat("r1"), chat("r2")])!
+    assert.strictEqual(hydrated.summary.repeatedChats, 1, "the turn before the nearest is behind us")
+  })
+
+  it("lets another agent's chats be user turns once the mirrored Pi is known", () => {
+    const chat = (id: string, text: string, author: string) => ({
+      id,
+      type: "chat",
+      payload: { role: "assistant", text, author: { id: author, kind: "agent" } }
+    })
+    const roles = (...entries: ReadonlyArray<Entry>) =>
+      messagesOf(hydrate(entries)!.session).map((message) => message["role"])
+    const pi = { id: "p", type: "pi.assistant", payload: { content: "Hello." } }
+    assert.deepStrictEqual(roles(pi, chat("r", "Hello.", "pi"), chat("b", "I am Bob.", "bob")), ["assistant", "user"])
+    assert.deepStrictEqual(roles(pi, chat("b", "I am Bob.", "bob")), ["assistant", "assistant"], "nobody is known")
+  })
+
+  it("uses the session id it is told when that obeys Pi's rule", () => {
+    const id = (sessionId: string) =>
+      SemanticHydration.hydrate(read([{ id: "u", type: "chat", payload: { role: "user", text: "hi" } }]), {
+        cwd: "/x",
+        tools: "pairs",
+        sessionId
+      })!.session.header!.decode()["id"]
+    assert.strictEqual(id("my.session-1"), "my.session-1")
+    assert.match(String(id("../x")), /^[0-9a-f-]{36}$/)
+  })
+
+  it("says in the session itself that it was hydrated, where Pi's fork keeps it", () => {
+    const session = hydrate([{ id: "u", type: "chat", payload: { role: "user", text: "hi" } }])!.session
+    const first = session.tree.getEntries()[0]!.decode()
+    assert.deepStrictEqual([first["type"], first["customType"]], ["custom", "pi-sessions.hydrated"])
+  })
+
+  it("takes time that grows with the thread, not with its square", () => {
+    const many = 20_000
+    const calls = Array.from({ length: many }, (_, n) => turn(`a${n}`, call(`c${n}`, n)))
+    const results = Array.from({ length: many }, (_, n) => result(`r${n}`, `c${n}`, "out"))
+    const compactions = Array.from({ length: many }, (_, n) => ({
+      id: `k${n}`,
+      type: "pi.compaction",
+      payload: { summary: "s", keptFrom: `r${n}` }
+    }))
+    const chats = Array.from({ length: many }, (_, n) => ({
+      id: `h${n}`,
+      type: "chat",
+      payload: { role: "assistant", text: "x" }
+    }))
+    const hydrated = hydrate([...calls, ...results, ...compactions, ...chats])!
+    assert.strictEqual(hydrated.summary.toolResults, many)
+    assert.strictEqual(hydrated.summary.compactions, many)
+  })
 })

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { NodeServices } from "@effect/platform-node"
-import { Effect } from "effect"
+import { Effect, FileSystem as FS } from "effect"
 import * as FileSystem from "node:fs"
 import * as Path from "node:path"
 import * as Session from "@pi-sessions/core/Session"
@@ -123,6 +123,63 @@ describe("SessionTarget", () => {
       yield* write(Path.join(dir, "link.jsonl"))
       assert.isTrue(FileSystem.lstatSync(Path.join(dir, "link.jsonl")).isSymbolicLink())
       assert.strictEqual(read(Path.join(dir, "real.jsonl")), text)
+    })
+  )
+
+  it.effect("writes through a link that leads to a file that is not there yet", () =>
+    Effect.gen(function* () {
+      const dir = yield* temporaryFolder
+      FileSystem.symlinkSync("later.jsonl", Path.join(dir, "link.jsonl"))
+      const written = yield* write(Path.join(dir, "link.jsonl"))
+      assert.deepStrictEqual(written, { path: Path.join(dir, "later.jsonl"), outcome: "created" })
+    })
+  )
+
+  it.effect("lets no header lead out of the directory", () =>
+    Effect.gen(function* () {
+      const dir = yield* temporaryFolder
+      for (const [id, timestamp] of [
+        ["x/../../../pwned", "2026-05-31T10:12:13.456Z"],
+        ["s", "2026/05/31"]
+      ]) {
+        const hostile = Session.readText(
+          `${JSON.stringify({ type: "session", version: 3, id, timestamp, cwd: "/x" })}\n`
+        )
+        const error = yield* Effect.flip(Effect.flatMap(SessionTarget, (service) => service.write(hostile))).pipe(
+          Effect.provide(SessionTarget.layerDirectory(Path.join(dir, "in"))),
+          Effect.provide(NodeServices.layer)
+        )
+        assert.include(error.message, "path separator")
+      }
+      assert.deepStrictEqual(FileSystem.readdirSync(dir), [])
+    })
+  )
+
+  it.effect("does not overwrite a target that Pi extends while it is being compared", () =>
+    Effect.gen(function* () {
+      const target = Path.join(yield* temporaryFolder, "s.jsonl")
+      FileSystem.writeFileSync(target, header("s"))
+      let stats = 0
+      const racing = Effect.map(FS.FileSystem, (fs) =>
+        FS.FileSystem.of({
+          ...fs,
+          // The second look at the target comes right before it is replaced.
+          stat: (path) =>
+            Effect.suspend(() => {
+              if (path === target && ++stats === 2) FileSystem.appendFileSync(target, entry("pi", null))
+              return fs.stat(path)
+            })
+        })
+      )
+      const error = yield* Effect.flip(
+        Effect.flatMap(SessionTarget, (service) => service.write(session)).pipe(
+          Effect.provide(SessionTarget.layerFile(target)),
+          Effect.provideServiceEffect(FS.FileSystem, racing),
+          Effect.provide(NodeServices.layer)
+        )
+      )
+      assert.strictEqual(error._tag, "TargetDiverged")
+      assert.strictEqual(read(target), header("s") + entry("pi", null))
     })
   )
 })
