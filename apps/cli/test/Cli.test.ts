@@ -137,6 +137,42 @@ describe("pi-sessions hydrate", () => {
   )
 })
 
+describe("pi-sessions hydrate, at its edges", () => {
+  it.effect("says in one line what it could not do, also when it is our fault", () =>
+    Effect.gen(function* () {
+      const cwd = yield* temporaryFolder
+      const deep = `${'{"a":'.repeat(50_000)}1${"}".repeat(50_000)}`
+      FileSystem.writeFileSync(
+        Path.join(cwd, "deep.jsonl"),
+        `{"id":"a","type":"pi.assistant","payload":{"content":[{"type":"toolCall","id":"c","name":"x","arguments":${deep}}]}}\n`
+      )
+      for (const args of [
+        ["--thread", "deep.jsonl"],
+        ["--thread", cwd]
+      ]) {
+        const { status, stdout, stderr } = cli(["hydrate", ...args, "--out", "s.jsonl"], { cwd })
+        assert.deepStrictEqual([status, stdout], [1, ""])
+        assert.match(stderr, /^error: .+\n$/)
+      }
+      const broken = cli(["hydrate", "--thread", thread], { cwd, env: { PI_CODING_AGENT_DIR: "file://host/x" } })
+      assert.deepStrictEqual([broken.status, broken.stderr.startsWith("error: ")], [1, true])
+      assert.strictEqual(cli(["hydrate", "--thread", ""], { cwd }).status, 2)
+    })
+  )
+
+  it.effect("names the folder after the directory that Pi will see, and quotes the path for a shell", () =>
+    Effect.gen(function* () {
+      const cwd = yield* temporaryFolder
+      FileSystem.mkdirSync(Path.join(cwd, "real"))
+      FileSystem.symlinkSync("real", Path.join(cwd, "link"))
+      const linked = cli(["hydrate", "--thread", thread, "--cwd", "link"], { cwd })
+      assert.include(linked.stdout, "-real--/")
+      const quoted = cli(["hydrate", "--thread", thread, "--out", "a $(touch b) 'c'.jsonl"], { cwd })
+      assert.include(quoted.stderr, `pi --session '${cwd}/a $(touch b) '\\''c'\\''.jsonl'`)
+    })
+  )
+})
+
 describe("pi-sessions extract", () => {
   it.effect("writes samples of the rig and prints what was found, kept and dropped", () =>
     Effect.gen(function* () {
@@ -187,6 +223,51 @@ describe("pi-sessions extract", () => {
       const empty = cli(["extract"], { cwd: yield* temporaryFolder })
       assert.strictEqual(empty.status, 2)
       assert.include(empty.stderr, "no sessions found")
+    })
+  )
+
+  it.effect("says which file is the trouble when there is no session at all", () =>
+    Effect.gen(function* () {
+      const cwd = yield* temporaryFolder
+      const run = cli(["extract", "--sessions", Path.join(fixtures, "damaged/no-header.jsonl")], { cwd })
+      assert.strictEqual(run.status, 2)
+      assert.match(run.stderr, /no sessions found: .*no-header\.jsonl: not a Pi session/)
+      const empty = cli(["extract", "--sessions", ""], { cwd })
+      assert.deepStrictEqual([empty.status, empty.stderr.startsWith("error: --sessions is empty")], [2, true])
+    })
+  )
+
+  it.effect("lets one file that breaks it be a row, not the end", () =>
+    Effect.gen(function* () {
+      const cwd = yield* temporaryFolder
+      FileSystem.cpSync(Path.join(fixtures, "sessions/project/branches.jsonl"), Path.join(cwd, "s/good.jsonl"))
+      const deep = `${'{"a":'.repeat(50_000)}1${"}".repeat(50_000)}`
+      FileSystem.writeFileSync(
+        Path.join(cwd, "s/deep.jsonl"),
+        [
+          '{"type":"session","version":3,"id":"deep","cwd":"/x"}',
+          '{"type":"message","id":"u","parentId":null,"message":{"role":"user","content":"hi"}}',
+          `{"type":"message","id":"a","parentId":"u","message":{"role":"assistant","usage":{},"content":[{"type":"toolCall","id":"c","name":"bash","arguments":${deep}}]}}`,
+          '{"type":"message","id":"t","parentId":"a","message":{"role":"toolResult","toolCallId":"c","toolName":"bash","content":[]}}',
+          '{"type":"message","id":"b","parentId":"t","message":{"role":"assistant","usage":{},"content":[{"type":"text","text":"done"}]}}',
+          ""
+        ].join("\n")
+      )
+      const run = cli(["extract", "--sessions", "s", "--out", "d"], { cwd })
+      assert.strictEqual(run.status, 0, run.stderr)
+      assert.match(run.stderr, /warning: .*deep\.jsonl: unreadable/)
+      assert.strictEqual(
+        FileSystem.readFileSync(Path.join(cwd, "d/train.jsonl"), "utf8").trimEnd().split("\n").length,
+        1
+      )
+    })
+  )
+
+  it.effect("tells of damage in the sessions it takes", () =>
+    Effect.gen(function* () {
+      const cwd = yield* temporaryFolder
+      const { stderr } = cli(["extract", "--sessions", Path.join(fixtures, "damaged/glued-line.jsonl")], { cwd })
+      assert.match(stderr, /warning: .*glued-line\.jsonl: damaged in 1 place\n/)
     })
   )
 })

@@ -118,8 +118,15 @@ const make = Effect.gen(function* () {
 
   const extract = Effect.fnUntraced(function* (selected: Selected, options: ExtractOptions): Effect.fn.Return<Done> {
     const read = yield* Effect.result(source.read(selected.ref))
-    if (Result.isSuccess(read)) return toSample(read.success, selected, options)
     const path = selected.ref.path
+    if (Result.isSuccess(read)) {
+      // One file that breaks us (values nested beyond the stack, say) must not end the run for all others.
+      return yield* Effect.sync(() => toSample(read.success, selected, options)).pipe(
+        Effect.catchDefect((defect) =>
+          Effect.succeed<Done>({ row: { path, outcome: "unreadable", detail: String(defect) } })
+        )
+      )
+    }
     return read.failure._tag === "NotASession"
       ? { row: { path, outcome: "not_a_session" } }
       : { row: { path, outcome: "unreadable", detail: read.failure.reason } }
@@ -145,7 +152,7 @@ const make = Effect.gen(function* () {
     )
     const selected = found.flatMap((one) => (isRow(one) ? [] : [one]))
     const rows = found.filter(isRow)
-    if (selected.length === 0) return yield* nothingMatched(options, rows)
+    if (selected.length === 0) return yield* nothingMatched(options, rows, listing.skipped)
 
     yield* DatasetDirectory.writeSamples(options.out, (write) =>
       Stream.fromIterable(selected).pipe(
@@ -181,12 +188,26 @@ const rowOf = (ref: SessionRef, role: GasTown.RoleDetection, sessionId: string |
   role_source: role.roleSource
 })
 
-const nothingMatched = ({ rigs, roles }: ExtractOptions, rows: ReadonlyArray<ReportRow>): NothingMatched => {
+const PROBLEMS: { readonly [outcome: string]: string } = {
+  not_a_session: "not a Pi session: it has no header",
+  unreadable: "cannot be read"
+}
+
+const nothingMatched = (
+  { rigs, roles }: ExtractOptions,
+  rows: ReadonlyArray<ReportRow>,
+  skipped: ReadonlyArray<{ readonly path: string; readonly reason: string }>
+): NothingMatched => {
+  const problems = rows.flatMap(({ path, outcome, detail }) => {
+    const problem = PROBLEMS[outcome]
+    return problem === undefined ? [] : [{ path, reason: detail ?? problem }]
+  })
   const sessions = rows.filter((row) => row.outcome === "not_selected")
   return new NothingMatched({
     rigs,
     roles,
     sessions: sessions.length,
+    problems: [...skipped, ...problems],
     foundRigs: ReportTally.count(sessions.flatMap((row) => row.rig ?? [])),
     foundRoles: ReportTally.count(sessions.flatMap((row) => row.role ?? []))
   })

@@ -16,11 +16,18 @@ export class NothingMatched extends Schema.TaggedError<NothingMatched>()("Nothin
   roles: Schema.Array(Schema.String),
   /** Sessions found, by rig (those that have one) and by role. */
   sessions: Schema.Int,
+  /** Files and directories that are no sessions or could not be read. */
+  problems: Schema.Array(Schema.Struct({ path: Schema.String, reason: Schema.String })),
   foundRigs: Counts,
   foundRoles: Counts
 }) {
   override get message(): string {
-    if (this.sessions === 0) return "no sessions found; name files or directories with --sessions"
+    if (this.sessions === 0) {
+      const [first] = this.problems
+      const more = this.problems.length > 1 ? ` (and ${this.problems.length - 1} more)` : ""
+      const why = first === undefined ? "" : `: ${first.path}: ${first.reason}${more}`
+      return `no sessions found${why}; name files or directories with --sessions`
+    }
     const asked = [...this.rigs.map((rig) => `--rig ${rig}`), ...this.roles.map((role) => `--role ${role}`)]
     return `none of ${this.sessions} sessions matches ${asked.join(" ")}; rigs found: ${list(this.foundRigs)}; roles found: ${list(this.foundRoles)}`
   }

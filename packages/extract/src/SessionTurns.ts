@@ -82,7 +82,7 @@ export const extract = (source: Session.Session, options: ExtractOptions): Extra
       timestamp: text(header, "timestamp"),
       ...named("session_name", session.tree.name()),
       ...named("parent_session", stringAt(header, "parentSession")),
-      version: versionOf(header),
+      version: versionOf(source.header?.decode() ?? {}),
       leaf_id: branch.at(-1)?.id?.toWellFormed() ?? null,
       entries: {
         file: session.tree.getEntries().length,

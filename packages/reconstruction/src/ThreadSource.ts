@@ -191,4 +191,8 @@ const whyOf = (error: PlatformError.PlatformError): ThreadUnavailable["why"] =>
   error.reason._tag === "NotFound" ? "absent" : error.reason._tag === "PermissionDenied" ? "refused" : "unreachable"
 
 const explain = (error: PlatformError.PlatformError): string =>
-  error.reason._tag === "NotFound" ? "no such file" : error.message
+  error.reason._tag === "NotFound"
+    ? "no such file"
+    : error.reason._tag === "PermissionDenied"
+      ? "permission denied"
+      : "it cannot be read as a file"
