@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { spawnSync } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
+import { createServer } from "node:http"
 import * as FileSystem from "node:fs"
 import * as Path from "node:path"
 import { temporaryFolder } from "@pi-sessions/testing/HermeticPi"
@@ -133,6 +134,49 @@ describe("pi-sessions hydrate", () => {
       FileSystem.writeFileSync(Path.join(cwd, "notes.txt"), "notes\n")
       assert.include(fails(["--thread", thread, "--out", "notes.txt"]), "line 1, byte 0")
       assert.strictEqual(FileSystem.readFileSync(Path.join(cwd, "notes.txt"), "utf8"), "notes\n")
+    })
+  )
+})
+
+describe("pi-sessions hydrate from ARBE_URL", () => {
+  it.live("fetches a thread by its id with the token, page by page, and never shows the token", () =>
+    Effect.gen(function* () {
+      const cwd = yield* temporaryFolder
+      const entries = FileSystem.readFileSync(thread, "utf8").trimEnd().split("\n")
+      const server = createServer((request, response) => {
+        if (request.headers.authorization !== "Bearer s3cret") return void response.writeHead(401).end("{}")
+        const url = new URL(request.url ?? "", "http://x")
+        if (url.pathname !== "/threads/th_demo/entries") return void response.writeHead(404).end("{}")
+        const after = Number(url.searchParams.get("after") ?? 0)
+        const next = after + 7 < entries.length ? `"${after + 7}"` : "null"
+        response.writeHead(200, { "content-type": "application/json" })
+        response.end(`{"entries":[${entries.slice(after, after + 7).join()}],"next":${next}}`)
+      })
+      yield* Effect.callback<void>((resume) => void server.listen(0, "127.0.0.1", () => resume(Effect.void)))
+      yield* Effect.addFinalizer(() => Effect.sync(() => server.close()))
+      const address = server.address()
+      const port = typeof address === "object" ? address?.port : 0
+      const run = (id: string, token: string) =>
+        Effect.callback<{ readonly code: number | null; readonly out: string; readonly err: string }>((resume) => {
+          const child = spawn(process.execPath, [bundle, "hydrate", "--thread", id, "--out", "s.jsonl"], {
+            cwd,
+            env: { PATH: process.env["PATH"] ?? "", HOME: cwd, ARBE_URL: `http://127.0.0.1:${port}`, ARBE_TOKEN: token }
+          })
+          let [out, err] = ["", ""]
+          child.stdout.on("data", (chunk) => (out += String(chunk)))
+          child.stderr.on("data", (chunk) => (err += String(chunk)))
+          child.on("close", (code) => resume(Effect.succeed({ code, out, err })))
+        })
+      const done = yield* run("th_demo", "s3cret")
+      assert.strictEqual(done.code, 0, done.err)
+      assert.strictEqual(done.out, `${Path.join(cwd, "s.jsonl")}\n`)
+      assert.include(done.err, "18 entries, by meaning")
+      const refused = yield* run("th_demo", "wr0ng")
+      assert.deepStrictEqual([refused.code, refused.out], [1, ""])
+      assert.match(refused.err, /^error: .*ARBE_TOKEN.*\n$/)
+      const absent = yield* run("th_other", "s3cret")
+      assert.strictEqual(absent.code, 1)
+      for (const { err } of [done, refused, absent]) assert.notMatch(err, /s3cret|wr0ng/)
     })
   )
 })

@@ -104,7 +104,14 @@ class Refused extends Schema.TaggedError<Refused>()("Refused", { threadId: Schem
   }
 }
 
-type Trouble = Unreachable | Refused
+/** A session file cannot be read. */
+class Unreadable extends Schema.TaggedError<Unreadable>()("Unreadable", { reason: Schema.String }) {
+  override get message(): string {
+    return this.reason
+  }
+}
+
+type Trouble = Unreachable | Refused | Unreadable
 
 /** A session file that is being followed. */
 interface Followed {
@@ -125,7 +132,7 @@ const fromSink = (error: ThreadSinkError): Trouble =>
     ? new Unreachable({ reason: error.message })
     : new Refused({ threadId: error.threadId, reason: error.message })
 
-const fromFile = (error: PlatformError.PlatformError): Trouble => new Unreachable({ reason: error.message })
+const fromFile = (error: PlatformError.PlatformError): Trouble => new Unreadable({ reason: error.message })
 
 /** Whether a lineage ends where `state` goes on. */
 const holds = (state: FollowState, lineage: LosslessHydration.Lineage): boolean =>
@@ -265,7 +272,7 @@ const make = Effect.fnUntraced(function* (
   const unlessRefused = (
     threadId: string,
     work: Effect.Effect<boolean, Trouble>
-  ): Effect.Effect<boolean, Unreachable> =>
+  ): Effect.Effect<boolean, Exclude<Trouble, Refused>> =>
     refused.has(threadId)
       ? Effect.succeed(false)
       : work.pipe(
@@ -282,12 +289,22 @@ const make = Effect.fnUntraced(function* (
 
   const advanceCurrent = Effect.suspend(() => (current === undefined ? Effect.succeed(false) : advance(current)))
 
+  /** Entries of an earlier start may wait, too. */
+  let mayWait = true
   const sendWaiting = Effect.gen(function* () {
+    if (!mayWait) return
+    mayWait = false
     for (const waiting of yield* Effect.orElseSucceed(store.waiting, () => [])) {
       const sent = Effect.as(send(waiting.threadId, [waiting.entry]), true)
       if (yield* unlessRefused(waiting.threadId, sent)) yield* Effect.ignore(store.remove(waiting))
     }
-  })
+  }).pipe(
+    Effect.onError(() =>
+      Effect.sync(() => {
+        mayWait = true
+      })
+    )
+  )
 
   /** Brings everything up to date. The session that Pi is in comes before each batch of another. */
   const pass = Effect.gen(function* () {
@@ -297,7 +314,9 @@ const make = Effect.fnUntraced(function* (
       while (more) more = yield* advanceCurrent
       const other = others[0]
       if (other === undefined) return
-      if (!(yield* advance(other))) others = others.filter((one) => one !== other)
+      // One that cannot be read is left to the next start, and holds up nobody.
+      const left = Effect.catchTag(advance(other), "Unreadable", () => Effect.succeed(false))
+      if (!(yield* left)) others = others.filter((one) => one !== other)
     }
   })
 
@@ -387,6 +406,7 @@ const make = Effect.fnUntraced(function* (
     }
     // Where it cannot be kept it is sent at once, or not at all.
     yield* store.keep(entry).pipe(Effect.catch(() => Effect.ignore(sink.append(threadId, [entry]))))
+    mayWait = true
     yield* save(followed)
     yield* Queue.offer(wake, undefined)
   })

@@ -57,7 +57,7 @@ export class ThreadSource extends Context.Service<
                 ref,
                 why: whyOf(error),
                 reason: explain(error),
-                remedy: "Give the path of a .jsonl or .json thread file"
+                remedy: "Give the path of a .jsonl or .json thread file, or set ARBE_URL to fetch a thread by its id"
               })
           )
         )

@@ -4,10 +4,10 @@ import { Effect, Layer } from "effect"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import { type JsonObject, objectAt, stringAt } from "@pi-sessions/core/Json"
+import * as Session from "@pi-sessions/core/Session"
 import { temporaryFolder } from "@pi-sessions/testing/HermeticPi"
 import * as LosslessHydration from "../src/LosslessHydration.ts"
 import { Mirror } from "../src/Mirror.ts"
-import * as Session from "@pi-sessions/core/Session"
 import * as ThreadReader from "../src/ThreadReader.ts"
 import { ThreadSink, ThreadSinkError } from "../src/ThreadSink.ts"
 import { ThreadSource, ThreadUnavailable } from "../src/ThreadSource.ts"
@@ -298,6 +298,47 @@ describe("Mirror", () => {
       assert.deepStrictEqual(generations(server), [0, 1])
       const text = JSON.stringify(server.entries())
       for (const words of ["said here", "said there"]) assert.include(text, words)
+    })
+  )
+
+  it.live(
+    "sends an entry of 20 MB, and mirrors where it can keep nothing on disk",
+    Effect.fnUntraced(function* () {
+      const directory = yield* temporaryFolder
+      const server = new Server()
+      const file = Path.join(directory, "s.jsonl")
+      const written = header("s1") + assistant("a1", "x".repeat(20 << 20)) + user("u1", "hi")
+      Fs.writeFileSync(file, written)
+      Fs.writeFileSync(Path.join(directory, "taken"), "")
+      yield* mirroring(
+        server,
+        directory,
+        Effect.fnUntraced(function* (mirror) {
+          yield* mirror.open(session(file))
+          yield* mirror.requestContext(context("be good"))
+          assert.isTrue(yield* mirror.flush("1 minute"))
+        }),
+        "taken/state"
+      )
+      assert.isTrue(hydrated(server) === written)
+      assert.include(server.types(), "pi.request_context")
+    })
+  )
+
+  it.live(
+    "is not held up by another session's file that cannot be read any more",
+    Effect.fnUntraced(function* () {
+      const directory = yield* temporaryFolder
+      const server = new Server()
+      const gone = Path.join(directory, "gone.jsonl")
+      Fs.writeFileSync(gone, header("s2"))
+      assert.isTrue(yield* mirrorOnce(server, directory, gone))
+      Fs.rmSync(gone)
+      Fs.mkdirSync(gone)
+      const file = Path.join(directory, "s.jsonl")
+      Fs.writeFileSync(file, header("s1") + user("u1", "hi"))
+      assert.isTrue(yield* mirrorOnce(server, directory, file))
+      assert.strictEqual(hydrated(server), Fs.readFileSync(file, "utf8"))
     })
   )
 })

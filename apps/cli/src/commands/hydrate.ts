@@ -1,4 +1,5 @@
 /** `pi-sessions hydrate`: a thread becomes a session file that Pi continues. */
+import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Layer from "effect/Layer"
@@ -7,6 +8,7 @@ import type * as Path from "effect/Path"
 import type * as Stdio from "effect/Stdio"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
+import * as FetchHttpClient from "effect/http/FetchHttpClient"
 import * as SessionPath from "@pi-sessions/core/SessionPath"
 import { Hydrate, type Hydration } from "@pi-sessions/reconstruction/Hydrate"
 import { ThreadSource } from "@pi-sessions/reconstruction/ThreadSource"
@@ -18,7 +20,9 @@ import { Invocation } from "../Invocation.ts"
 const flags = {
   thread: Flag.String("thread").pipe(
     Flag.withMetavar("REF"),
-    Flag.withDescription("Thread file (.jsonl or .json), or - for standard input")
+    Flag.withDescription(
+      "Thread file (.jsonl or .json), - for standard input, or a thread id of ARBE_URL (with ARBE_TOKEN)"
+    )
   ),
   session: Flag.String("session").pipe(
     Flag.withMetavar("ID"),
@@ -77,6 +81,20 @@ const describe = (hydration: Hydration): ReadonlyArray<string> => {
   ]
 }
 
+/** Where REF leads: standard input, a file that is there, else a thread of `ARBE_URL` when that is set. */
+const threadPlace = Effect.fnUntraced(function* (ref: string, path: string) {
+  const fs = yield* FileSystem.FileSystem
+  const url = yield* Config.option(Config.String("ARBE_URL"))
+  const file: Threads = ThreadSource.layerFile
+  const stdin: Threads = ThreadSource.layerStdin
+  const http: Threads = ThreadSource.layerHttp().pipe(Layer.provide(FetchHttpClient.layer))
+  if (ref === "-") return { ref, threads: stdin }
+  if (Option.isSome(url) && !(yield* Effect.orElseSucceed(fs.exists(path), () => true))) return { ref, threads: http }
+  return { ref: path, threads: file }
+})
+
+type Threads = Layer.Layer<ThreadSource, never, FileSystem.FileSystem | Path.Path | Stdio.Stdio>
+
 export const hydrate = Command.make(
   "hydrate",
   flags,
@@ -93,11 +111,7 @@ export const hydrate = Command.make(
     if (Option.isSome(input.out) && Option.isSome(input.sessionDir)) {
       return yield* new UsageError({ text: "--out and --session-dir both say where to write; give one of them" })
     }
-    const fromStdin = input.thread === "-"
-    const ref = fromStdin ? "-" : invocation.resolve(input.thread)
-    const threads: Layer.Layer<ThreadSource, never, FileSystem.FileSystem | Path.Path | Stdio.Stdio> = fromStdin
-      ? ThreadSource.layerStdin
-      : ThreadSource.layerFile
+    const place = yield* threadPlace(input.thread, invocation.resolve(input.thread))
     const target = Option.isSome(input.out)
       ? SessionTarget.layerFile(invocation.resolve(input.out.value))
       : Layer.unwrap(
@@ -109,7 +123,7 @@ export const hydrate = Command.make(
         ).pipe(Layer.provide(PiEnvironment.layer(cwd)))
 
     const hydration = yield* Effect.flatMap(Hydrate, (service) =>
-      service.hydrate(ref, cwd, {
+      service.hydrate(place.ref, cwd, {
         mode: input.mode,
         tools: input.tools,
         keepCwd: input.keepCwd,
@@ -117,7 +131,7 @@ export const hydrate = Command.make(
         ...Option.match(input.session, { onNone: () => ({}), onSome: (sessionId) => ({ sessionId }) })
       })
     ).pipe(
-      Effect.provide(Layer.mergeAll(Hydrate.layer.pipe(Layer.provide(threads)), target)),
+      Effect.provide(Layer.mergeAll(Hydrate.layer.pipe(Layer.provide(place.threads)), target)),
       Effect.catchTag("SessionNotInThread", (error) => Effect.fail(new UsageError({ text: error.message }))),
       Effect.mapError((error) => (error._tag === "UsageError" ? error : new CommandFailed({ text: error.message })))
     )
@@ -136,6 +150,10 @@ export const hydrate = Command.make(
       command: "pi --session $(pi-sessions hydrate --thread thread.jsonl --out session.jsonl)",
       description: "Continue the conversation at once"
     },
-    { command: "curl -s $URL | pi-sessions hydrate --thread - --cwd /sandbox", description: "From standard input" }
+    { command: "pi-sessions hydrate --thread - --cwd /sandbox < thread.jsonl", description: "From standard input" },
+    {
+      command: "ARBE_URL=https://arbe.example ARBE_TOKEN=... pi-sessions hydrate --thread th_1",
+      description: "From a server of threads"
+    }
   ])
 )
