@@ -15,6 +15,7 @@ const textOf = (entry: Extract<ThreadEntry, { readonly type: "pi.assistant" }>):
  * the thread that is still free; a text said twice and mirrored once is said once more.
  */
 export const find = (entries: ReadonlyArray<ThreadEntry>): ReadonlySet<string> => {
+  if (!entries.some((entry) => entry.type === "chat" && entry.payload.role === "assistant")) return new Set()
   const turns = new Map<string, Array<number>>()
   entries.forEach((entry, index) => {
     if (entry.type !== "pi.assistant") return

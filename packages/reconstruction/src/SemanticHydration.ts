@@ -65,6 +65,9 @@ export const hydrate = (thread: Thread, options: Options): Hydrated | undefined 
 /** Time of entries before any that the thread dates: it must not come from a clock. */
 const EPOCH = "1970-01-01T00:00:00.000Z"
 
+/** As Pi writes times; others are brought into this form. */
+const PI_TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+
 class LinearWriter {
   readonly #thread: Thread
   readonly #options: Options
@@ -157,7 +160,8 @@ class LinearWriter {
   /** When the thread says an entry was made; without a word, when the one before was. */
   #timestampOf({ createdAt }: ThreadEntry): string {
     const time = Date.parse(createdAt ?? "")
-    return Number.isNaN(time) ? this.#timestamp : new Date(time).toISOString()
+    if (Number.isNaN(time)) return this.#timestamp
+    return createdAt !== undefined && PI_TIMESTAMP.test(createdAt) ? createdAt : new Date(time).toISOString()
   }
 
   /** Milliseconds of a message: its own time, else its entry's. */
