@@ -1,7 +1,7 @@
 /** Becoming another program: this process is replaced where Node can, else a child stands in for it. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { spawn } from "node:child_process"
+import { type ChildProcess, spawn } from "node:child_process"
 import { accessSync, constants } from "node:fs"
 import { delimiter, resolve } from "node:path"
 
@@ -51,13 +51,16 @@ export const become = Effect.fn("Become.become")(function* (
     })
   }
   return yield* Effect.callback<number>((resume) => {
-    const child = spawn(program, args, { cwd, stdio: "inherit" })
-    const passOn = (signal: NodeJS.Signals): void => void child.kill(signal)
+    let child: ChildProcess | undefined
+    const passOn = (signal: NodeJS.Signals): void => void child?.kill(signal)
     for (const signal of SIGNALS) {
-      // From here on signals are the child's affair; Effect's own handler would end us at once.
-      process.removeAllListeners(signal)
+      // From here on signals are the child's affair; Effect's own handler would end us at once. Ours comes first, so
+      // that there is no moment without one.
+      const others = process.listeners(signal)
       process.on(signal, passOn)
+      for (const other of others) process.off(signal, other)
     }
+    child = spawn(program, args, { cwd, stdio: "inherit" })
     const done = (code: number): void => {
       for (const signal of SIGNALS) process.off(signal, passOn)
       resume(Effect.succeed(code))
