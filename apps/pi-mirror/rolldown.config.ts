@@ -4,5 +4,5 @@ export default defineConfig({
   input: "src/extension.ts",
   platform: "node",
   // Pi parses an extension with a slow parser before it runs it: the less text the better.
-  output: { dir: "dist", format: "esm", minify: true, entryFileNames: "extension.js" }
+  output: { file: "dist/extension.js", format: "esm", minify: true, codeSplitting: false }
 })

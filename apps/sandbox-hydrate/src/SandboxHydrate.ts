@@ -5,7 +5,6 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import * as FetchHttpClient from "effect/http/FetchHttpClient"
 import { Hydrate, type Hydration } from "@pi-sessions/reconstruction/Hydrate"
 import { fileName } from "@pi-sessions/reconstruction/ThreadFile"
 import { ThreadSource } from "@pi-sessions/reconstruction/ThreadSource"
@@ -58,7 +57,9 @@ export const hydrate = Effect.fn("SandboxHydrate.hydrate")(
     })
     const threads = Option.isSome(given.file)
       ? ThreadSource.layerFile
-      : ThreadSource.layerHttp().pipe(Layer.provide(FetchHttpClient.layer))
+      : ThreadSource.layerHttp().pipe(
+          Layer.provide((yield* Effect.promise(() => import("effect/http/FetchHttpClient"))).layer)
+        )
     const hydration: Hydration = yield* Effect.flatMap(Hydrate, (service) =>
       service.hydrate(ref.value, cwd, {
         mode: given.mode,

@@ -4,16 +4,13 @@ import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Layer from "effect/Layer"
 import * as Path from "effect/Path"
-import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as Stdio from "effect/Stdio"
 import * as Stream from "effect/Stream"
 import type * as PlatformError from "effect/PlatformError"
 import { type Thread } from "./Thread.ts"
-import { type EndpointError, type EndpointOptions, type ThreadEndpoint } from "./ThreadEndpoint.ts"
-import * as Endpoint from "./ThreadEndpoint.ts"
 import { fileName } from "./ThreadFile.ts"
-import * as ThreadPage from "./ThreadPage.ts"
+import { type PagesOptions } from "./ThreadPages.ts"
 import * as ThreadReader from "./ThreadReader.ts"
 
 /** The thread could not be had. */
@@ -30,11 +27,6 @@ export class ThreadUnavailable extends Schema.TaggedError<ThreadUnavailable>()("
   override get message(): string {
     return `cannot read thread ${this.ref}: ${this.reason}. ${this.remedy}`
   }
-}
-
-export interface HttpOptions extends EndpointOptions {
-  /** How many entries to ask for at once, 1000 by default; the server may give fewer. */
-  readonly limit?: number | undefined
 }
 
 export class ThreadSource extends Context.Service<
@@ -123,68 +115,21 @@ export class ThreadSource extends Context.Service<
    * `ref` is the id of a thread on a server of the ThreadApi, by default the one that `ARBE_URL` and `ARBE_TOKEN` name.
    * It is read page by page; a page is gone from memory before the next one is asked for.
    */
-  static readonly layerHttp = (options: HttpOptions = {}) =>
+  static readonly layerHttp = (options: PagesOptions = {}) =>
     Layer.effect(
       ThreadSource,
       Effect.gen(function* () {
-        // Settings are the caller's first failure, not the layer's, so that programs that end without one still start.
-        const endpoint = yield* Effect.result(Endpoint.make(options))
+        // The client of servers comes along only where there is a server to ask: start-up counts.
+        const { make } = yield* Effect.promise(() => import("./ThreadPages.ts"))
+        const read = yield* make(options)
         const thread = Effect.fn("ThreadSource.http")((ref: string) =>
-          Effect.fromResult(endpoint).pipe(
-            Effect.flatMap((endpoint) => readPages(endpoint, ref, options.limit ?? 1000)),
+          read(ref).pipe(
             Effect.mapError(({ why, reason, remedy }) => new ThreadUnavailable({ ref, why, reason, remedy }))
           )
         )
         return ThreadSource.of({ thread })
       })
     )
-}
-
-/** So many pages in a row without anything new are more than repeated delivery can explain. */
-const PAGES_WITHOUT_NEWS = 10
-
-interface Page {
-  readonly lines: Uint8Array
-  readonly next: string | null
-}
-
-const readPages = Effect.fnUntraced(function* (
-  endpoint: ThreadEndpoint,
-  threadId: string,
-  limit: number
-): Effect.fn.Return<Thread, EndpointError> {
-  const pieces = new ThreadReader.ThreadPieces(threadId)
-  const cursors = new Set<string>()
-  let after: string | undefined
-  let withoutNews = 0
-  for (;;) {
-    const page: Page = yield* endpoint.get(threadId, { after, limit }, (body) => readPage(endpoint, body))
-    const before = pieces.entries
-    pieces.push(page.lines)
-    if (page.next === null) return pieces.end()
-    withoutNews = pieces.entries > before ? 0 : withoutNews + 1
-    if (cursors.has(page.next)) {
-      return yield* endpoint.damaged(`its pages never end: cursor ${JSON.stringify(page.next)} came again`, false)
-    }
-    if (withoutNews >= PAGES_WITHOUT_NEWS) {
-      return yield* endpoint.damaged(`its pages never end: ${withoutNews} in a row brought nothing new`, false)
-    }
-    cursors.add(page.next)
-    after = page.next
-  }
-})
-
-const readPage = (endpoint: ThreadEndpoint, body: Uint8Array): Effect.Effect<Page, EndpointError> => {
-  const page = ThreadPage.take(body)
-  if (Result.isFailure(page)) {
-    const { reason, truncated } = page.failure
-    return Effect.fail(endpoint.damaged(`the answer is no page of entries: ${reason}`, truncated))
-  }
-  const next = page.success.frame["next"] ?? null
-  if (next !== null && typeof next !== "string") {
-    return Effect.fail(endpoint.damaged("the answer is no page of entries: next is neither a cursor nor null", false))
-  }
-  return Effect.succeed({ lines: ThreadPage.lines(page.success), next })
 }
 
 const whyOf = (error: PlatformError.PlatformError): ThreadUnavailable["why"] =>

@@ -7,14 +7,15 @@ import type { ServerResponse } from "node:http"
 import * as Path from "node:path"
 import { inspect } from "node:util"
 import { temporaryFolder } from "@pi-sessions/testing/HermeticPi"
-import { type HttpOptions, ThreadSource, ThreadUnavailable } from "../src/ThreadSource.ts"
+import { type PagesOptions } from "../src/ThreadPages.ts"
+import { ThreadSource, ThreadUnavailable } from "../src/ThreadSource.ts"
 import * as FaultyServer from "./support/FaultyServer.ts"
 
 const { chat, json } = FaultyServer
 const TOKEN = "tok-5ecret-5ecret"
 const token = Redacted.make(TOKEN)
 
-const read = (options: HttpOptions, ref = "th_1") =>
+const read = (options: PagesOptions, ref = "th_1") =>
   Effect.flatMap(ThreadSource, (source) => source.thread(ref)).pipe(
     Effect.provide(
       ThreadSource.layerHttp({ backoff: "1 millis", retries: 2, token, ...options }).pipe(
@@ -27,7 +28,7 @@ const read = (options: HttpOptions, ref = "th_1") =>
 const ids = (thread: { readonly entries: ReadonlyArray<{ readonly id: string }> }) => thread.entries.map(({ id }) => id)
 
 /** The failure of reading from a server that answers so, and how often it was asked. */
-const failure = Effect.fnUntraced(function* (answer: FaultyServer.Answer, options: HttpOptions = {}) {
+const failure = Effect.fnUntraced(function* (answer: FaultyServer.Answer, options: PagesOptions = {}) {
   const server = yield* FaultyServer.make(answer)
   const error = yield* Effect.flip(read({ url: server.url, ...options }))
   assert.instanceOf(error, ThreadUnavailable)
@@ -88,7 +89,7 @@ describe("ThreadSource over HTTP", () => {
   it.live("does not ask again when that is of no use, and says what to do", () =>
     Effect.gen(function* () {
       const cases: ReadonlyArray<
-        readonly [FaultyServer.Answer, ThreadUnavailable["why"], ReadonlyArray<string>, HttpOptions?]
+        readonly [FaultyServer.Answer, ThreadUnavailable["why"], ReadonlyArray<string>, PagesOptions?]
       > = [
         [
           (_, response) => json(response, 401, { message: "who?" }),

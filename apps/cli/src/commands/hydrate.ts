@@ -8,7 +8,6 @@ import type * as Path from "effect/Path"
 import type * as Stdio from "effect/Stdio"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
-import * as FetchHttpClient from "effect/http/FetchHttpClient"
 import * as SessionPath from "@pi-sessions/core/SessionPath"
 import { Hydrate, type Hydration } from "@pi-sessions/reconstruction/Hydrate"
 import { ThreadSource } from "@pi-sessions/reconstruction/ThreadSource"
@@ -87,9 +86,12 @@ const threadPlace = Effect.fnUntraced(function* (ref: string, path: string) {
   const url = yield* Config.option(Config.String("ARBE_URL"))
   const file: Threads = ThreadSource.layerFile
   const stdin: Threads = ThreadSource.layerStdin
-  const http: Threads = ThreadSource.layerHttp().pipe(Layer.provide(FetchHttpClient.layer))
   if (ref === "-") return { ref, threads: stdin }
-  if (Option.isSome(url) && !(yield* Effect.orElseSucceed(fs.exists(path), () => true))) return { ref, threads: http }
+  if (Option.isSome(url) && !(yield* Effect.orElseSucceed(fs.exists(path), () => true))) {
+    const FetchHttpClient = yield* Effect.promise(() => import("effect/http/FetchHttpClient"))
+    const http: Threads = ThreadSource.layerHttp().pipe(Layer.provide(FetchHttpClient.layer))
+    return { ref, threads: http }
+  }
   return { ref: path, threads: file }
 })
 
