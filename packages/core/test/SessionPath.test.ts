@@ -134,7 +134,7 @@ describe("SessionPath.fileName", () => {
 })
 
 describe("SessionPath.sessionDir", () => {
-  const environment = { home: "/home/me", cwd: "/work/x" }
+  const environment = { home: "/home/me", cwd: "/srv/x" }
 
   it("is below the home folder when nothing is said", () => {
     assert.deepStrictEqual(SessionPath.sessionDir(environment), {
@@ -148,7 +148,7 @@ describe("SessionPath.sessionDir", () => {
     const expanded = ["~", "~/s", "./s", "../s", "/s/../t", "file:///s%20t", "~me/s"].map(
       (flag) => SessionPath.sessionDir(environment, flag).path
     )
-    assert.deepStrictEqual(expanded, ["/home/me", "/home/me/s", "/work/x/s", "/work/s", "/t", "/s t", "/work/x/~me/s"])
+    assert.deepStrictEqual(expanded, ["/home/me", "/home/me/s", "/srv/x/s", "/srv/s", "/t", "/s t", "/srv/x/~me/s"])
   })
 
   it("takes an empty variable for none", () => {

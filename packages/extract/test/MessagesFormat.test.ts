@@ -71,7 +71,7 @@ describe("MessagesFormat", () => {
     assert.deepStrictEqual(metadata, {
       session_id: "s1",
       source_path: "/sessions/s1.jsonl",
-      cwd: "/work/project",
+      cwd: "/srv/project",
       timestamp: "2026-01-05T10:00:00.000Z",
       session_name: null,
       parent_session: null,

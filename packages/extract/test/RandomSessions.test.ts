@@ -34,7 +34,7 @@ const cases = Effect.fnUntraced(function* (version: PiVersion.PiVersion) {
   const found: Array<Case> = []
   for (let seed = FIRST_SEED; seed < FIRST_SEED + WALKS; seed++) {
     const dir = Path.join(root, String(seed))
-    const walk = yield* Effect.promise(() => SessionWalk.walk(version, { seed, steps: 60, dir, cwd: "/work/project" }))
+    const walk = yield* Effect.promise(() => SessionWalk.walk(version, { seed, steps: 60, dir, cwd: "/srv/project" }))
     for (const path of walk.files) {
       const session = Session.read(Fs.readFileSync(path))
       const extracted = SessionTurns.extract(session, {

@@ -47,7 +47,8 @@ export class PiProcessError extends Schema.TaggedError<PiProcessError>()("PiProc
   }
 }
 
-const environment = (options: PiProcessOptions): Record<string, string> => ({
+/** All that a hermetic Pi gets of the environment. */
+export const environment = (options: Pick<PiProcessOptions, "home" | "agentDir" | "env">): Record<string, string> => ({
   PATH: process.env["PATH"] ?? "",
   HOME: options.home,
   LANG: "C.UTF-8",
@@ -59,7 +60,11 @@ const environment = (options: PiProcessOptions): Record<string, string> => ({
   ...options.env
 })
 
-const hermeticFlags = (version: PiVersion.PiVersion, model: PiAgentDir.ModelId | null): ReadonlyArray<string> => [
+/** Flags that keep Pi to itself. */
+export const hermeticFlags = (
+  version: PiVersion.PiVersion,
+  model: PiAgentDir.ModelId | null
+): ReadonlyArray<string> => [
   "--offline",
   "--no-skills",
   "--no-prompt-templates",

@@ -11,6 +11,7 @@ import * as ChildProcess from "node:child_process"
 import * as process from "node:process"
 import * as StringDecoder from "node:string_decoder"
 import type * as PiAgentDir from "./PiAgentDir.ts"
+import * as PiProcess from "./PiProcess.ts"
 import * as PiVersion from "./PiVersion.ts"
 
 /** Anything that Pi writes: an event, or a response. Unknown keys are kept. */
@@ -86,32 +87,13 @@ export interface PiRpc {
   readonly stderr: Effect.Effect<string>
 }
 
-// Kept the same as in PiProcess.
-const environment = (options: PiRpcOptions): Record<string, string> => ({
-  PATH: process.env["PATH"] ?? "",
-  HOME: options.home,
-  LANG: "C.UTF-8",
-  NO_COLOR: "1",
-  PI_CODING_AGENT_DIR: options.agentDir,
-  PI_OFFLINE: "1",
-  PI_SKIP_VERSION_CHECK: "1",
-  PI_TELEMETRY: "0",
-  ...options.env
-})
-
 const commandLine = (version: PiVersion.PiVersion, options: PiRpcOptions): ReadonlyArray<string> => {
   const model = options.model === undefined ? "fake-1" : options.model
   return [
     PiVersion.cliPath(version),
     "--mode",
     "rpc",
-    "--offline",
-    "--no-skills",
-    "--no-prompt-templates",
-    "--no-context-files",
-    "--no-extensions",
-    ...(version === "0.78" ? [] : ["--no-mcp"]),
-    ...(model === null ? [] : ["--model", `fake/${model}`]),
+    ...PiProcess.hermeticFlags(version, model),
     ...(options.extensions ?? []).flatMap((path) => ["--extension", path]),
     ...(options.args ?? [])
   ]
@@ -135,7 +117,7 @@ export const start = Effect.fnUntraced(function* (
     Effect.sync(() =>
       ChildProcess.spawn(process.execPath, [...commandLine(version, options)], {
         cwd: options.cwd,
-        env: environment(options)
+        env: PiProcess.environment(options)
       })
     ),
     (child) =>

@@ -42,7 +42,7 @@ export const files = Effect.fnUntraced(function* (
   const found: Array<WalkFile> = []
   for (const seed of settings.seeds(count)) {
     const dir = Path.join(root, String(seed))
-    const walk = yield* Effect.promise(() => SessionWalk.walk(version, { seed, steps, dir, cwd: "/work/project" }))
+    const walk = yield* Effect.promise(() => SessionWalk.walk(version, { seed, steps, dir, cwd: "/srv/project" }))
     for (const [at, path] of walk.files.entries()) {
       const bytes = Fs.readFileSync(path)
       found.push({

@@ -13,7 +13,7 @@ export const header = (more: JsonObject = {}): JsonObject => ({
   version: 3,
   id: "s1",
   timestamp: "2026-01-05T10:00:00.000Z",
-  cwd: "/work/project",
+  cwd: "/srv/project",
   ...more
 })
 
