@@ -6,6 +6,7 @@ import * as FileSystem from "node:fs"
 import * as Path from "node:path"
 import { inspect } from "node:util"
 import { type JsonObject } from "@pi-sessions/core/Json"
+import { type PagesOptions } from "@pi-sessions/reconstruction/ThreadPages"
 import { ThreadApi } from "@pi-sessions/reconstruction/ThreadApi"
 import * as ThreadSink from "@pi-sessions/reconstruction/ThreadSink"
 import * as ThreadSource from "@pi-sessions/reconstruction/ThreadSource"
@@ -44,7 +45,7 @@ const append = (
     Effect.provide(ThreadSink.ThreadSink.layerHttp({ url, ...once, ...options }).pipe(Layer.provide(clients)))
   )
 
-const read = (url: string, threadId: string, options: ThreadSource.HttpOptions = {}) =>
+const read = (url: string, threadId: string, options: PagesOptions = {}) =>
   Effect.flatMap(ThreadSource.ThreadSource, (source) => source.thread(threadId)).pipe(
     Effect.provide(ThreadSource.ThreadSource.layerHttp({ url, ...once, ...options }).pipe(Layer.provide(clients)))
   )
