@@ -138,7 +138,7 @@ describe("SessionPath.sessionDir", () => {
 
   it("is below the home folder when nothing is said", () => {
     assert.deepStrictEqual(SessionPath.sessionDir(environment), {
-      path: "/home/me/.pi/agent/sessions/--work-x--",
+      path: "/home/me/.pi/agent/sessions/--srv-x--",
       flat: false,
       source: "default"
     })
