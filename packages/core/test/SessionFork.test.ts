@@ -290,3 +290,21 @@ describe("SessionFork.whole", () => {
     assert.deepStrictEqual(fork.split("\n").slice(1), [one, two, three, ""])
   })
 })
+
+describe("a fork of a hydrated session", () => {
+  it("says that its text was made by hydration, as its source does", () => {
+    const hydratedFrom = { threadId: "th_1", mode: "semantic" }
+    const source = Session.readText(
+      [
+        { type: "session", version: 3, id: "s", cwd: "/x", hydratedFrom },
+        { type: "message", id: "u", parentId: null, message: { role: "user", content: "hi" } }
+      ]
+        .map((line) => `${JSON.stringify(line)}\n`)
+        .join("")
+    )
+    const header = { id: "f", timestamp: "2026-05-31T10:00:00.000Z", cwd: "/x" }
+    for (const forked of [SessionFork.whole(source, header), SessionFork.branch(source, "u", header)]) {
+      assert.deepStrictEqual(forked?.header?.decode()["hydratedFrom"], hydratedFrom)
+    }
+  })
+})
