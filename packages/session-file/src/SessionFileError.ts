@@ -20,12 +20,20 @@ export const fromPlatform =
   (error: PlatformError.PlatformError): SessionFileError =>
     new SessionFileError({ path, operation, reason: explain(error) })
 
-const explain = (error: PlatformError.PlatformError): string => {
+/** What the system said, in words for a person. */
+export const explain = (error: PlatformError.PlatformError): string => {
   switch (error.reason._tag) {
     case "NotFound":
       return "no such file or directory"
     case "PermissionDenied":
       return "permission denied"
+    case "Unknown": {
+      // Effect has no tag for it, and keeps the system's own words in the cause.
+      const { cause } = error.reason
+      if (!(cause instanceof Error)) return error.message
+      const code = "code" in cause ? cause.code : undefined
+      return code === "ENOSPC" || code === "EDQUOT" ? `the disk is full (${code})` : cause.message
+    }
     default:
       return error.message
   }

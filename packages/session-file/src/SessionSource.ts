@@ -26,6 +26,8 @@ export interface SessionRef {
 export interface SessionListing {
   /** In order of path. */
   readonly sessions: ReadonlyArray<SessionRef>
+  /** Session Store V2 containers that were found; these layers do not read them, that of the store package does. */
+  readonly containers: ReadonlyArray<string>
   /** What could not be looked into, and why. */
   readonly skipped: ReadonlyArray<{ readonly path: string; readonly reason: string }>
 }
@@ -64,6 +66,7 @@ const make = Effect.fnUntraced(function* (paths: ReadonlyArray<string>) {
 
   const list = Effect.gen(function* () {
     const sessions = new Map<string, SessionRef>()
+    const containers: Array<string> = []
     const skipped: Array<{ readonly path: string; readonly reason: string }> = []
     const entered = new Set<string>()
 
@@ -88,11 +91,11 @@ const make = Effect.fnUntraced(function* (paths: ReadonlyArray<string>) {
       for (const name of names.sort()) {
         const child = path.join(at, name)
         if (
-          name.endsWith(".v2") &&
+          /\.v2(\.(staging|retired)-[0-9]+)?$/.test(name) &&
           (yield* fs.exists(path.join(child, "manifest.json")).pipe(Effect.orElseSucceed(() => false)))
         ) {
           // Its .jsonl files are an index and a ledger.
-          skipped.push({ path: child, reason: "a Session Store V2, which this source does not read" })
+          if (name.endsWith(".v2")) containers.push(child)
           continue
         }
         yield* visit(child, false).pipe(
@@ -104,7 +107,7 @@ const make = Effect.fnUntraced(function* (paths: ReadonlyArray<string>) {
     })
 
     for (const given of paths) yield* visit(path.resolve(given), true)
-    return { sessions: [...sessions.values()].sort((a, b) => (a.path < b.path ? -1 : 1)), skipped }
+    return { sessions: [...sessions.values()].sort((a, b) => (a.path < b.path ? -1 : 1)), containers, skipped }
   }).pipe(Effect.withSpan("SessionSource.list"))
 
   const chunks = (ref: SessionRef) =>

@@ -45,7 +45,11 @@ describe("SessionSource", () => {
       )
       assert.deepStrictEqual(
         listing.skipped.map(({ path }) => Path.basename(path)),
-        ["broken.jsonl", "s.v2"]
+        ["broken.jsonl"]
+      )
+      assert.deepStrictEqual(
+        listing.containers.map((path) => Path.basename(path)),
+        ["s.v2"]
       )
     })
   )

@@ -112,32 +112,24 @@ export class Sqlite extends Context.Service<
   {
     /** Opens the database at `path`, makes it when it is not there, and closes it with the scope. It is in WAL mode. */
     readonly open: (path: string, options?: OpenOptions) => Effect.Effect<Database, SqliteError, Scope.Scope>
+    /**
+     * Holds the file at `path` (made when it is not there, and left empty) locked against other callers of `lock` until
+     * the scope closes. It does not wait: a lock held elsewhere fails with `isBusy`. The kernel lets go of it when the
+     * process dies, so no lock is ever stale.
+     */
+    readonly lock: (path: string) => Effect.Effect<void, SqliteError, Scope.Scope>
   }
 >()("@pi-sessions/sqlite/Sqlite") {
-  static readonly layer = Layer.sync(Sqlite, () => Sqlite.of({ open }))
+  static readonly layer = Layer.sync(Sqlite, () => Sqlite.of({ open, lock }))
 }
 
 const open = Effect.fn("Sqlite.open")(function* (
   path: string,
   options: OpenOptions = {}
 ): Effect.fn.Return<Database, SqliteError, Scope.Scope> {
-  const sqlite = yield* Effect.tryPromise({
-    try: () => import("node:sqlite"),
-    catch: () => new SqliteError({ path, operation: "open", reason: "this Node has no SQLite; 22.13 and later have" })
-  })
   const readOnly = options.readOnly ?? false
   const attempt = attempting(path)
-  const database = yield* Effect.acquireRelease(
-    attempt("open", () => new sqlite.DatabaseSync(path, { readOnly, timeout: options.busyTimeoutMs ?? 5000 })),
-    (database) =>
-      Effect.sync(() => {
-        try {
-          database.close()
-        } catch {
-          // What was committed is in the file or its log; there is nothing left to lose.
-        }
-      })
-  )
+  const database = yield* acquire(path, { readOnly, timeout: options.busyTimeoutMs ?? 5000 })
   const connection = connect(database)
   yield* attempt("open", () => {
     if (readOnly) connection.get("PRAGMA schema_version")
@@ -151,6 +143,33 @@ const open = Effect.fn("Sqlite.open")(function* (
     use: (operation, work) => attempt(operation, () => work(connection)),
     transaction: (operation, work) => attempt(operation, () => transact(database, () => work(connection)))
   }
+})
+
+const lock = Effect.fn("Sqlite.lock")(function* (path: string): Effect.fn.Return<void, SqliteError, Scope.Scope> {
+  const database = yield* acquire(path, { readOnly: false, timeout: 0 })
+  yield* attempting(path)("lock", () => database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE"))
+})
+
+/** A connection that is closed with the scope; what was not committed then is rolled back. */
+const acquire = Effect.fnUntraced(function* (
+  path: string,
+  options: { readonly readOnly: boolean; readonly timeout: number }
+): Effect.fn.Return<DatabaseSync, SqliteError, Scope.Scope> {
+  const sqlite = yield* Effect.tryPromise({
+    try: () => import("node:sqlite"),
+    catch: () => new SqliteError({ path, operation: "open", reason: "this Node has no SQLite; 22.13 and later have" })
+  })
+  return yield* Effect.acquireRelease(
+    attempting(path)("open", () => new sqlite.DatabaseSync(path, options)),
+    (database) =>
+      Effect.sync(() => {
+        try {
+          database.close()
+        } catch {
+          // What was committed is in the file or its log; there is nothing left to lose.
+        }
+      })
+  )
 })
 
 const connect = (database: DatabaseSync): Connection => {

@@ -1,0 +1,210 @@
+/**
+ * Session stores: opening them for reading and for writing, creating and verifying them. Migration and rollback are
+ * services of their own on top (StoreMigration).
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as FileSystem from "effect/FileSystem"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Path from "effect/Path"
+import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
+import { stringAt } from "@pi-sessions/core/Json"
+import { type HeaderLine } from "@pi-sessions/core/SessionLine"
+import { Sqlite } from "@pi-sessions/sqlite/Sqlite"
+import { type ActiveStore } from "./ActiveStore.ts"
+import {
+  type EntryRefused,
+  StoreDamaged,
+  type StoreFailed,
+  type StoreIoError,
+  type StoreLocked,
+  StoreNotActive,
+  StoreNotFound
+} from "./StoreError.ts"
+import * as MigrationLedger from "./MigrationLedger.ts"
+import * as StoreLayout from "./StoreLayout.ts"
+import { StoreLock } from "./StoreLock.ts"
+import * as StoreReader from "./StoreReader.ts"
+import * as StoreVerify from "./StoreVerify.ts"
+import * as StoreWriter from "./StoreWriter.ts"
+import * as Cutover from "./internal/cutover.ts"
+import { moveActive, readActive } from "./internal/activeStoreFile.ts"
+import { renameDurably, sizeOf } from "./internal/durable.ts"
+import * as Staging from "./internal/staging.ts"
+
+/** A session of this id has a store already. */
+export class StoreExists extends Schema.TaggedError<StoreExists>()("StoreExists", { path: Schema.String }) {
+  override get message(): string {
+    return `${this.path}: there is a store of this session already`
+  }
+}
+
+/** A header without an id that can name a file. */
+export class BadSessionId extends Schema.TaggedError<BadSessionId>()("BadSessionId", { sessionId: Schema.String }) {
+  override get message(): string {
+    return `the session id ${JSON.stringify(this.sessionId)} cannot be part of a file name`
+  }
+}
+
+export type OpenError = StoreReader.ReadError | StoreNotFound | StoreNotActive
+export type OpenWriterError = OpenError | StoreLocked | StoreFailed
+
+export class SessionStore extends Context.Service<
+  SessionStore,
+  {
+    /** Which store of a session is the active one; undefined for a session that never had a container. */
+    readonly active: (
+      location: StoreLayout.StoreLocation
+    ) => Effect.Effect<ActiveStore | undefined, StoreIoError | StoreDamaged>
+    /** Opens a store for reading until the scope closes. Takes no lock and repairs nothing. */
+    readonly reader: (
+      location: StoreLayout.StoreLocation
+    ) => Effect.Effect<StoreReader.StoreReader, OpenError, Scope.Scope>
+    /** Locks a store, mends what an interrupted writer left, and opens it for appending until the scope closes. */
+    readonly writer: (
+      location: StoreLayout.StoreLocation,
+      options?: StoreWriter.WriterOptions
+    ) => Effect.Effect<StoreWriter.StoreWriter, OpenWriterError, Scope.Scope>
+    /** Makes a store for a new session in `directory`, and opens it as `writer` does. */
+    readonly create: (
+      directory: string,
+      header: HeaderLine,
+      options?: StoreWriter.WriterOptions
+    ) => Effect.Effect<
+      StoreWriter.StoreWriter,
+      OpenWriterError | StoreExists | BadSessionId | EntryRefused,
+      Scope.Scope
+    >
+    /** Moves a store aside, so that another can be created in its place; returns where the container is then. */
+    readonly retire: (
+      location: StoreLayout.StoreLocation
+    ) => Effect.Effect<string, StoreIoError | StoreNotFound | StoreDamaged | StoreLocked>
+    /** Absolute paths of the files that held this session once (as its ledger tells) and are not its active store. */
+    readonly inactive: (
+      location: StoreLayout.StoreLocation
+    ) => Effect.Effect<ReadonlyArray<string>, StoreIoError | StoreDamaged>
+    /** Reads everything and reports each broken invariant. Takes no lock and repairs nothing. */
+    readonly verify: (
+      location: StoreLayout.StoreLocation
+    ) => Effect.Effect<StoreVerify.VerifyReport, StoreIoError | StoreNotFound | StoreDamaged>
+  }
+>()("@pi-sessions/store/SessionStore") {
+  static readonly layer = Layer.effect(
+    SessionStore,
+    Effect.suspend(() => make)
+  )
+}
+
+const make = Effect.gen(function* () {
+  const path = yield* Path.Path
+  const lock = yield* StoreLock
+  const services = yield* Effect.map(
+    Effect.context<Sqlite | FileSystem.FileSystem | Path.Path>(),
+    Context.pick(Sqlite, FileSystem.FileSystem, Path.Path)
+  )
+  const provided = Effect.provideContext(services)
+
+  const active = (location: StoreLayout.StoreLocation) => provided(readActive(location))
+
+  const layoutOf = (location: StoreLayout.StoreLocation) =>
+    StoreLayout.of(path, StoreLayout.names(path, location).container)
+
+  const mustBeActive = Effect.fnUntraced(function* (location: StoreLayout.StoreLocation) {
+    const { container } = StoreLayout.names(path, location)
+    const marker = yield* readActive(location)
+    if (marker === undefined) {
+      if (Option.isNone(yield* sizeOf(container))) return yield* new StoreNotFound({ path: container })
+      const reason = "there is no marker that makes this container the active store"
+      const { active } = StoreLayout.names(path, location)
+      return yield* new StoreDamaged({ path: active, byteOffset: 0, reason, invariant: "INV-007" })
+    }
+    if (marker.active === "native_v2") return
+    return yield* new StoreNotActive({
+      path: container,
+      active: marker.active,
+      activePath: path.resolve(location.directory, marker.path)
+    })
+  })
+
+  const reader = Effect.fn("SessionStore.reader")(function* (location: StoreLayout.StoreLocation) {
+    yield* mustBeActive(location)
+    return yield* StoreReader.open(layoutOf(location))
+  }, provided)
+
+  const openWriter = Effect.fnUntraced(function* (
+    location: StoreLayout.StoreLocation,
+    options: StoreWriter.WriterOptions
+  ) {
+    yield* Cutover.reconcile(location)
+    yield* mustBeActive(location)
+    return yield* StoreWriter.open(layoutOf(location), location.sessionId, options)
+  })
+
+  const writer = Effect.fn("SessionStore.writer")(function* (
+    location: StoreLayout.StoreLocation,
+    options: StoreWriter.WriterOptions = {}
+  ) {
+    yield* mustBeActive(location)
+    yield* lock.acquire(StoreLayout.names(path, location).lock)
+    return yield* openWriter(location, options)
+  }, provided)
+
+  const create = Effect.fn("SessionStore.create")(function* (
+    directory: string,
+    header: HeaderLine,
+    options: StoreWriter.WriterOptions = {}
+  ) {
+    const sessionId = stringAt(header.decode(), "id") ?? ""
+    if (!StoreLayout.isSafeId(sessionId)) return yield* new BadSessionId({ sessionId })
+    const location = { directory, sessionId }
+    const names = StoreLayout.names(path, location)
+    yield* lock.acquire(names.lock)
+    // A container without a marker was not finished when it was made; it is moved aside.
+    if ((yield* readActive(location)) !== undefined) return yield* new StoreExists({ path: names.container })
+    const staged = yield* Staging.begin(location, { correlationId: null, source: null, state: "CLEAN" })
+    yield* Effect.scoped(
+      Effect.flatMap(StoreWriter.open(staged, sessionId, options), (writer) => writer.appendHeader(header, sessionId))
+    )
+    yield* Staging.place(location, staged)
+    yield* moveActive(location, { active: "native_v2", path: path.basename(names.container), correlation_id: null })
+    return yield* openWriter(location, options)
+  }, provided)
+
+  const retire = Effect.fn("SessionStore.retire")(function* (location: StoreLayout.StoreLocation) {
+    const names = StoreLayout.names(path, location)
+    return yield* Effect.scoped(
+      Effect.gen(function* () {
+        yield* lock.acquire(names.lock)
+        if ((yield* readActive(location)) === undefined) return yield* new StoreNotFound({ path: names.container })
+        const aside = yield* Staging.retiredName(location)
+        // Without its marker the container is no store any more.
+        yield* renameDurably(names.active, `${aside}.active.json`)
+        yield* renameDurably(names.container, aside)
+        return aside
+      })
+    )
+  }, provided)
+
+  const inactive = Effect.fn("SessionStore.inactive")(function* (location: StoreLayout.StoreLocation) {
+    const marker = yield* readActive(location)
+    const { events } = yield* MigrationLedger.read(layoutOf(location))
+    const files = new Set<string>()
+    for (const event of events) {
+      for (const snapshot of [event.source, event.target]) {
+        if (snapshot !== null && snapshot.format !== "native_v2") files.add(snapshot.path)
+      }
+    }
+    if (marker !== undefined) files.delete(marker.path)
+    return marker === undefined ? [] : [...files].map((file) => path.resolve(location.directory, file))
+  }, provided)
+
+  const verify = Effect.fn("SessionStore.verify")(function* (location: StoreLayout.StoreLocation) {
+    const layout = layoutOf(location)
+    if (Option.isNone(yield* sizeOf(layout.container))) return yield* new StoreNotFound({ path: layout.container })
+    return yield* StoreVerify.verify(layout, yield* readActive(location))
+  }, provided)
+
+  return SessionStore.of({ active, reader, writer, create, retire, inactive, verify })
+})

@@ -1,0 +1,79 @@
+/**
+ * The `sqlite_v1` format, the smallest database that holds a session: one table, one row a line, in order.
+ *
+ *     CREATE TABLE session_line (entry_seq INTEGER PRIMARY KEY, line BLOB NOT NULL) STRICT
+ *
+ * Row 0 is the header. `line` has the bytes of the line with its newline, so that the rows one after the other are the
+ * session's JSONL file.
+ */
+import * as Effect from "effect/Effect"
+import * as FileSystem from "effect/FileSystem"
+import * as Option from "effect/Option"
+import type * as Path from "effect/Path"
+import * as Stream from "effect/Stream"
+import { Sqlite, type SqliteError, bytes } from "@pi-sessions/sqlite/Sqlite"
+import { StoreIoError, fromPlatform } from "./StoreError.ts"
+import { renameDurably, sync, withFile } from "./internal/durable.ts"
+
+export const TABLE = "CREATE TABLE session_line (entry_seq INTEGER PRIMARY KEY, line BLOB NOT NULL) STRICT"
+
+const ROWS = 500
+
+const failed = (error: SqliteError): StoreIoError =>
+  new StoreIoError({ path: error.path, operation: error.operation, reason: error.reason })
+
+/** The session's bytes in order, a batch of lines at a time. */
+export const read = (path: string): Stream.Stream<Uint8Array, StoreIoError, Sqlite> =>
+  Stream.unwrap(
+    Effect.gen(function* () {
+      const sqlite = yield* Sqlite
+      const database = yield* sqlite.open(path, { readOnly: true }).pipe(Effect.mapError(failed))
+      return Stream.paginate(0, (from) =>
+        database
+          .use("read a session's lines", (connection) =>
+            connection
+              .all("SELECT line FROM session_line ORDER BY entry_seq LIMIT ? OFFSET ?", ROWS, from)
+              .map((row) => bytes(row, "line"))
+          )
+          .pipe(
+            Effect.mapError(failed),
+            Effect.map(
+              (lines) => [lines, lines.length === ROWS ? Option.some(from + ROWS) : Option.none<number>()] as const
+            )
+          )
+      )
+    })
+  )
+
+/** Writes a session to a new database at `path`: built at `temporary`, then renamed. */
+export const write = Effect.fn("SqliteV1.write")(function* <E, R>(
+  temporary: string,
+  path: string,
+  lines: Stream.Stream<ReadonlyArray<Uint8Array>, E, R>
+): Effect.fn.Return<void, StoreIoError | E, Sqlite | FileSystem.FileSystem | Path.Path | R> {
+  const sqlite = yield* Sqlite
+  const fs = yield* FileSystem.FileSystem
+  yield* fs.remove(temporary, { force: true }).pipe(Effect.mapError(fromPlatform(temporary, "write")))
+  yield* Effect.scoped(
+    Effect.gen(function* () {
+      const database = yield* sqlite.open(temporary).pipe(Effect.mapError(failed))
+      // One file, without a log beside it, can be renamed.
+      yield* database
+        .use("make the table", (connection) => {
+          connection.get("PRAGMA journal_mode = DELETE")
+          connection.exec(TABLE)
+        })
+        .pipe(Effect.mapError(failed))
+      let seq = 0
+      yield* Stream.runForEach(lines, (batch) =>
+        database
+          .transaction("write a session's lines", (connection) => {
+            for (const line of batch) connection.run("INSERT INTO session_line VALUES (?, ?)", seq++, line)
+          })
+          .pipe(Effect.mapError(failed))
+      )
+    })
+  )
+  yield* withFile(temporary, "r+", (file) => sync(file, temporary))
+  yield* renameDurably(temporary, path)
+})

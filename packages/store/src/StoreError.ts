@@ -1,0 +1,133 @@
+/** What can go wrong with a store, for callers to tell apart. */
+import type * as PlatformError from "effect/PlatformError"
+import * as Schema from "effect/Schema"
+import { StoreFormat } from "./WireField.ts"
+
+/** The ADR's invariants; `verify` reports the broken ones by these ids. */
+export const InvariantId = Schema.Literals([
+  "INV-001",
+  "INV-002",
+  "INV-003",
+  "INV-004",
+  "INV-005",
+  "INV-006",
+  "INV-007"
+])
+export type InvariantId = typeof InvariantId.Type
+
+/** The file system said no. What was acknowledged before is safe; what was being done may be tried again. */
+export class StoreIoError extends Schema.TaggedError<StoreIoError>()("StoreIoError", {
+  path: Schema.String,
+  operation: Schema.String,
+  reason: Schema.String,
+  /** `ENOSPC`, `EIO` ..., where the system told one. */
+  code: Schema.optionalKey(Schema.String)
+}) {
+  override get message(): string {
+    const remedy =
+      this.code === "ENOSPC" ? ". Free some space and try again; nothing that was acknowledged is lost" : ""
+    return `cannot ${this.operation} ${this.path}: ${this.reason}${remedy}`
+  }
+}
+
+/** Turns a platform error into ours. */
+export const fromPlatform =
+  (path: string, operation: string) =>
+  (error: PlatformError.PlatformError): StoreIoError => {
+    const code = codeOf(error.reason.cause)
+    const reason =
+      code === "ENOSPC"
+        ? "no space left on the disk"
+        : error.reason._tag === "NotFound"
+          ? "no such file or directory"
+          : error.reason._tag === "PermissionDenied"
+            ? "permission denied"
+            : error.message
+    return new StoreIoError({ path, operation, reason, ...(code === undefined ? {} : { code }) })
+  }
+
+const codeOf = (cause: unknown): string | undefined =>
+  typeof cause === "object" && cause !== null && "code" in cause && typeof cause.code === "string"
+    ? cause.code
+    : undefined
+
+/** There is no store here. */
+export class StoreNotFound extends Schema.TaggedError<StoreNotFound>()("StoreNotFound", { path: Schema.String }) {
+  override get message(): string {
+    return `${this.path}: no session store here; make one with: pi-sessions store migrate SESSION`
+  }
+}
+
+/** The session has a container, but another store is its active one. */
+export class StoreNotActive extends Schema.TaggedError<StoreNotActive>()("StoreNotActive", {
+  path: Schema.String,
+  active: StoreFormat,
+  activePath: Schema.String
+}) {
+  override get message(): string {
+    return `${this.path}: the active store of this session is ${this.activePath} (${this.active}), not this container`
+  }
+}
+
+/** Another writer has the store. */
+export class StoreLocked extends Schema.TaggedError<StoreLocked>()("StoreLocked", {
+  path: Schema.String,
+  /** Who has it, as they told: a process id, a program, since when. */
+  holder: Schema.String
+}) {
+  override get message(): string {
+    return `${this.path}: the store is being written by ${this.holder}; end that first. Reading needs no lock`
+  }
+}
+
+/** Bytes of the store are not as they were written, and the store cannot make them again. */
+export class StoreDamaged extends Schema.TaggedError<StoreDamaged>()("StoreDamaged", {
+  path: Schema.String,
+  byteOffset: Schema.Int,
+  reason: Schema.String,
+  invariant: Schema.optionalKey(InvariantId)
+}) {
+  override get message(): string {
+    const which = this.invariant === undefined ? "" : ` (${this.invariant})`
+    return `${this.path}, byte ${this.byteOffset}: ${this.reason}${which}; nothing was changed. Run: pi-sessions store verify`
+  }
+}
+
+/** The store is in state FAILED; it can be read, and it needs a person before it is written again. */
+export class StoreFailed extends Schema.TaggedError<StoreFailed>()("StoreFailed", {
+  path: Schema.String,
+  reason: Schema.String
+}) {
+  override get message(): string {
+    return `${this.path}: the store is in state FAILED: ${this.reason}`
+  }
+}
+
+/** What was given to append cannot stand in the session. Nothing was written. */
+export class EntryRefused extends Schema.TaggedError<EntryRefused>()("EntryRefused", {
+  path: Schema.String,
+  entryId: Schema.String,
+  why: Schema.Literals(["no-id", "unknown-parent", "id-taken", "several-lines", "before-header"]),
+  parentId: Schema.optionalKey(Schema.String)
+}) {
+  override get message(): string {
+    const what = {
+      "no-id": "the entry has no id",
+      "unknown-parent": `its parent ${this.parentId} is not in the session (INV-001)`,
+      "id-taken": "another entry with this id is in the session already",
+      "several-lines": "its line contains a newline",
+      "before-header": "the store holds no session header yet"
+    }[this.why]
+    return `${this.path}: entry ${this.entryId} was refused: ${what}`
+  }
+}
+
+/** No such entry in the session. */
+export class EntryNotFound extends Schema.TaggedError<EntryNotFound>()("EntryNotFound", {
+  path: Schema.String,
+  entry: Schema.String
+}) {
+  override get message(): string {
+    return `${this.path}: there is no entry ${this.entry} in this session`
+  }
+}

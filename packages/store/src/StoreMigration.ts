@@ -1,0 +1,453 @@
+/**
+ * Migration of a session into a container, and rollback out of it (ADR, "Migration and rollback contract").
+ *
+ * A migration reads the source twice and changes nothing of it: once to see that it is sound and what it holds, once to
+ * build a container beside it. Only a container that was read again and gives back the very bytes of the source becomes
+ * the active store, by one rename. A rollback writes every entry, those appended since too, to a new file beside the
+ * untouched source (to the source itself when it holds them all) and makes that one active.
+ */
+import { hash } from "node:crypto"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as FileSystem from "effect/FileSystem"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Path from "effect/Path"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import { Sqlite } from "@pi-sessions/sqlite/Sqlite"
+import { type ActiveStore } from "./ActiveStore.ts"
+import * as MigrationEvent from "./MigrationEvent.ts"
+import * as MigrationLedger from "./MigrationLedger.ts"
+import {
+  type EntryRefused,
+  type StoreFailed,
+  type StoreIoError,
+  type StoreLocked,
+  StoreNotActive,
+  StoreNotFound
+} from "./StoreError.ts"
+import * as StoreLayout from "./StoreLayout.ts"
+import { StoreLock } from "./StoreLock.ts"
+import * as StoreReader from "./StoreReader.ts"
+import * as StoreVerify from "./StoreVerify.ts"
+import * as StoreWriter from "./StoreWriter.ts"
+import { type Snapshot } from "./WireField.ts"
+import { moveActive, readActive } from "./internal/activeStoreFile.ts"
+import * as Cutover from "./internal/cutover.ts"
+import { sizeOf } from "./internal/durable.ts"
+import { type ForeignFormat, readBytes, snapshotOf, writeBytes } from "./internal/foreignStore.ts"
+import { FrameAssembler, type SourceFinding, inspect } from "./internal/sourceSession.ts"
+import { readManifest, stepped, writeManifest } from "./internal/manifestFile.ts"
+import * as Staging from "./internal/staging.ts"
+
+/** The source is damaged, or no session of format version 3. Nothing was changed; it stays the active store. */
+export class MigrationRefused extends Schema.TaggedError<MigrationRefused>()("MigrationRefused", {
+  path: Schema.String,
+  findings: Schema.Array(Schema.Struct({ line: Schema.Int, byteOffset: Schema.Int, message: Schema.String }))
+}) {
+  override get message(): string {
+    const [first] = this.findings
+    const more = this.findings.length > 1 ? ` (and ${this.findings.length - 1} more)` : ""
+    return `${this.path}:${first?.line ?? 1} (byte ${first?.byteOffset ?? 0}): ${first?.message ?? ""}${more}; the session was not migrated and stays as it is`
+  }
+}
+
+/** What was written does not hold what it should. It was not made active. */
+export class VerificationFailed extends Schema.TaggedError<VerificationFailed>()("VerificationFailed", {
+  path: Schema.String,
+  reason: Schema.String
+}) {
+  override get message(): string {
+    return `${this.path}: ${this.reason}; the store that was active stays so`
+  }
+}
+
+export interface MigrateOptions {
+  readonly format?: ForeignFormat
+  readonly segmentBytes?: number
+  /** Told how many of the source's bytes are in the container. */
+  readonly onProgress?: (bytes: number) => Effect.Effect<void>
+}
+
+export interface Migrated {
+  readonly location: StoreLayout.StoreLocation
+  /** `already`: the container was the active store before. */
+  readonly outcome: "migrated" | "already"
+  /** Without the session's header. */
+  readonly entryCount: number
+  readonly byteLength: number
+  readonly correlationId: string | null
+  /** Bytes that the source has more than what was migrated once; 0 unless somebody still writes to it. */
+  readonly sourceGrewBy: number
+}
+
+export interface RollbackOptions {
+  /** What to go back to; by default what the container was migrated from. */
+  readonly format?: ForeignFormat
+  /** Why, for the ledger. */
+  readonly reason?: string
+}
+
+export interface RolledBack {
+  /** Absolute path of the store that is active now. */
+  readonly path: string
+  readonly format: ForeignFormat
+  /** False when the source held everything, so that it could be gone back to. */
+  readonly exported: boolean
+  /** Without the session's header. */
+  readonly entryCount: number
+  readonly correlationId: string
+}
+
+export type MigrateError =
+  | MigrationRefused
+  | VerificationFailed
+  | EntryRefused
+  | StoreReader.ReadError
+  | StoreLocked
+  | StoreFailed
+  | StoreNotFound
+
+export type RollbackError = Exclude<MigrateError, MigrationRefused> | StoreNotActive
+
+export class StoreMigration extends Context.Service<
+  StoreMigration,
+  {
+    /** Migrates the session at `path` (absolute), a JSONL file unless told otherwise. */
+    readonly migrate: (path: string, options?: MigrateOptions) => Effect.Effect<Migrated, MigrateError>
+    /** Leaves a container for a file of an earlier format. */
+    readonly rollback: (
+      location: StoreLayout.StoreLocation,
+      options?: RollbackOptions
+    ) => Effect.Effect<RolledBack, RollbackError>
+    /** The events of a session's ledger, in order. */
+    readonly ledger: (
+      location: StoreLayout.StoreLocation
+    ) => Effect.Effect<ReadonlyArray<MigrationEvent.MigrationEvent>, StoreIoError>
+  }
+>()("@pi-sessions/store/StoreMigration") {
+  static readonly layer = Layer.effect(
+    StoreMigration,
+    Effect.suspend(() => make)
+  )
+}
+
+/** Bytes of lines appended together while a container is built. */
+const GROUP_BYTES = 4 << 20
+
+type Needs = Sqlite | FileSystem.FileSystem | Path.Path
+
+const make = Effect.gen(function* () {
+  const path = yield* Path.Path
+  const lock = yield* StoreLock
+  const services = yield* Effect.map(Effect.context<Needs>(), Context.pick(Sqlite, FileSystem.FileSystem, Path.Path))
+  const provided = Effect.provideContext(services)
+
+  const migrate = Effect.fn("StoreMigration.migrate")(function* (
+    source: string,
+    options: MigrateOptions = {}
+  ): Effect.fn.Return<Migrated, MigrateError, Needs> {
+    const format = options.format ?? "jsonl_v3"
+    const found = yield* inspect(path.basename(source), format, readBytes(format, source))
+    const location = { directory: path.dirname(source), sessionId: found.sessionId }
+    return yield* Effect.scoped(
+      Effect.gen(function* () {
+        if (found.sessionId !== "" && StoreLayout.isSafeId(found.sessionId)) {
+          yield* lock.acquire(StoreLayout.names(path, location).lock)
+          const active = yield* Cutover.reconcile(location)
+          if (active?.active === "native_v2") return yield* alreadyMigrated(location, found.snapshot)
+        }
+        if (found.findings.length > 0) return yield* refused(source, found.findings)
+        return yield* build(location, source, format, found, options)
+      })
+    )
+  }, provided)
+
+  const build = Effect.fnUntraced(function* (
+    location: StoreLayout.StoreLocation,
+    file: string,
+    format: ForeignFormat,
+    found: { readonly snapshot: Snapshot; readonly entryCount: number },
+    options: MigrateOptions
+  ): Effect.fn.Return<Migrated, MigrateError, Needs> {
+    const names = StoreLayout.names(path, location)
+    const correlation_id = yield* newCorrelationId(location, found.snapshot)
+    const source = found.snapshot
+    const target = { ...source, format: "native_v2" as const, path: path.basename(names.container) }
+    const event = { session_id: location.sessionId, correlation_id, source, target, entry_count: found.entryCount }
+    const staged = yield* Staging.begin(location, {
+      correlationId: correlation_id,
+      source,
+      state: "MIGRATION_STAGING",
+      planned: { ...event, phase: "planned", outcome: "ok" }
+    })
+    yield* Effect.scoped(
+      Effect.gen(function* () {
+        const writer = yield* StoreWriter.open(staged, location.sessionId, options)
+        yield* fill(writer, readBytes(format, file), options.onProgress)
+        yield* writer.completeStaging()
+      })
+    )
+    yield* MigrationLedger.append(staged, [{ ...event, phase: "staged", outcome: "ok" }])
+    const checked = yield* check(staged, found)
+    const verified = { ...event, ...checked.head, verification: checked.verification }
+    if (checked.reason !== undefined) {
+      yield* MigrationLedger.append(staged, [
+        { ...verified, phase: "aborted", outcome: "failed", reason: checked.reason }
+      ])
+      return yield* new VerificationFailed({ path: staged.container, reason: checked.reason })
+    }
+    yield* MigrationLedger.append(staged, [{ ...verified, phase: "verified", outcome: "ok" }])
+    const layout = yield* Staging.place(location, staged)
+    // The commit: manifest pointer and active store marker in one rename.
+    yield* moveActive(location, { active: "native_v2", path: target.path, correlation_id })
+    // Finalization: what was verified must still be what the source holds.
+    const now = yield* snapshotOf(format, source.path, readBytes(format, file))
+    if (now.snapshot_id !== source.snapshot_id) {
+      yield* Cutover.reconcile(location)
+      return yield* new VerificationFailed({ path: file, reason: "the source was written to during the migration" })
+    }
+    const manifest = yield* readManifest(layout)
+    yield* writeManifest(layout, yield* stepped(manifest, "MIGRATED").pipe(Effect.orDie))
+    yield* MigrationLedger.append(layout, [{ ...verified, phase: "completed", outcome: "ok" }])
+    return {
+      location,
+      outcome: "migrated",
+      entryCount: found.entryCount,
+      byteLength: source.byte_length,
+      correlationId: correlation_id,
+      sourceGrewBy: 0
+    }
+  })
+
+  const alreadyMigrated = Effect.fnUntraced(function* (
+    location: StoreLayout.StoreLocation,
+    now: Snapshot
+  ): Effect.fn.Return<Migrated, MigrateError, Needs> {
+    const layout = StoreLayout.of(path, StoreLayout.names(path, location).container)
+    const manifest = yield* readManifest(layout)
+    const reader = yield* Effect.scoped(Effect.map(StoreReader.open(layout), (reader) => reader.entryCount))
+    const grew = manifest.source === null ? 0 : now.byte_length - manifest.source.byte_length
+    return {
+      location,
+      outcome: "already",
+      entryCount: reader,
+      byteLength: manifest.source?.byte_length ?? 0,
+      correlationId: manifest.correlation_id,
+      sourceGrewBy: Math.max(0, grew)
+    }
+  })
+
+  const rollback = Effect.fn("StoreMigration.rollback")(function* (
+    location: StoreLayout.StoreLocation,
+    options: RollbackOptions = {}
+  ): Effect.fn.Return<RolledBack, RollbackError, Needs> {
+    return yield* Effect.scoped(
+      Effect.gen(function* () {
+        const names = StoreLayout.names(path, location)
+        const layout = StoreLayout.of(path, names.container)
+        yield* nativeOnly(location, yield* readActive(location))
+        yield* lock.acquire(names.lock)
+        // A cutover that cannot be undone by itself can be by a person who asks for it: that is what this is.
+        const active = yield* Cutover.reconcile(location).pipe(
+          Effect.catchTag("StoreFailed", () => readActive(location))
+        )
+        yield* nativeOnly(location, active)
+        const manifest = yield* readManifest(layout)
+        if (manifest.state !== "FAILED") {
+          yield* Effect.scoped(
+            Effect.flatMap(StoreWriter.open(layout, location.sessionId), (writer) => writer.checkpoint())
+          )
+        }
+        return yield* leave(location, layout, options)
+      })
+    )
+  }, provided)
+
+  /** Makes a file that holds what the container holds, and makes it the active store. */
+  const leave = Effect.fnUntraced(function* (
+    location: StoreLayout.StoreLocation,
+    layout: StoreLayout.StoreLayout,
+    options: RollbackOptions
+  ): Effect.fn.Return<RolledBack, RollbackError, Needs> {
+    const manifest = yield* readManifest(layout)
+    const report = yield* StoreVerify.verify(layout)
+    if (!report.hashChainMatch || report.head === undefined) {
+      const [first] = report.findings
+      return yield* new VerificationFailed({
+        path: layout.container,
+        reason: first === undefined ? "the container holds no session" : StoreVerify.format(first)
+      })
+    }
+    const format = options.format ?? (manifest.source?.format === "sqlite_v1" ? "sqlite_v1" : "jsonl_v3")
+    return yield* Effect.scoped(
+      Effect.gen(function* () {
+        const reader = yield* StoreReader.open(layout)
+        const held = yield* snapshotOf(
+          "native_v2",
+          path.basename(layout.container),
+          Stream.flattenIterable(reader.payloads)
+        )
+        const source = yield* unchangedSource(location, manifest.source, held, format)
+        const correlation_id = manifest.correlation_id ?? (yield* newCorrelationId(location, held))
+        const name = source ?? (yield* freeName(location, manifest.source, format))
+        const file = path.resolve(location.directory, name)
+        const target = { ...held, format, path: name }
+        const event = {
+          session_id: location.sessionId,
+          correlation_id,
+          source: held,
+          target,
+          entry_count: report.entryCount,
+          head_entry_id: report.head?.entry_id ?? null,
+          chain_hash: report.head?.chain_hash ?? null,
+          reason: options.reason ?? "asked for"
+        }
+        yield* MigrationLedger.append(layout, [{ ...event, phase: "rollback_planned", outcome: "ok" }])
+        if (source === undefined) yield* writeBytes(format, file, reader.payloads)
+        const written = yield* snapshotOf(format, name, readBytes(format, file))
+        if (written.snapshot_id !== held.snapshot_id) {
+          const reason = `${file} does not hold what was written to it`
+          yield* MigrationLedger.append(layout, [{ ...event, phase: "rolled_back", outcome: "failed", reason }])
+          return yield* new VerificationFailed({ path: file, reason })
+        }
+        yield* moveActive(location, { active: format, path: name, correlation_id })
+        const now = yield* readManifest(layout)
+        yield* writeManifest(layout, yield* stepped(now, "ROLLED_BACK").pipe(Effect.orDie))
+        yield* MigrationLedger.append(layout, [{ ...event, phase: "rolled_back", outcome: "ok" }])
+        return {
+          path: file,
+          format,
+          exported: source === undefined,
+          entryCount: report.entryCount,
+          correlationId: correlation_id
+        }
+      })
+    )
+  })
+
+  /** The source's name, when it still holds just what the container holds. */
+  const unchangedSource = Effect.fnUntraced(function* (
+    location: StoreLayout.StoreLocation,
+    source: Snapshot | null,
+    held: Snapshot,
+    format: ForeignFormat
+  ): Effect.fn.Return<string | undefined, StoreIoError, Needs> {
+    if (source === null || source.format !== format || source.snapshot_id !== held.snapshot_id) return undefined
+    const file = path.resolve(location.directory, source.path)
+    if (Option.isNone(yield* sizeOf(file))) return undefined
+    const now = yield* snapshotOf(format, source.path, readBytes(format, file))
+    return now.snapshot_id === held.snapshot_id ? source.path : undefined
+  })
+
+  /** A name beside the source that is free. */
+  const freeName = Effect.fnUntraced(function* (
+    location: StoreLayout.StoreLocation,
+    source: Snapshot | null,
+    format: ForeignFormat
+  ): Effect.fn.Return<string, StoreIoError, Needs> {
+    const extension = format === "sqlite_v1" ? ".sqlite" : ".jsonl"
+    const stem = source === null ? location.sessionId : source.path.replace(/(\.rollback-[0-9]+)?\.[a-z0-9]+$/, "")
+    for (let n = 1; ; n++) {
+      const name = `${stem}.rollback-${n}${extension}`
+      if (Option.isNone(yield* sizeOf(path.join(location.directory, name)))) return name
+    }
+  })
+
+  const nativeOnly = Effect.fnUntraced(function* (
+    location: StoreLayout.StoreLocation,
+    active: ActiveStore | undefined
+  ): Effect.fn.Return<void, StoreNotFound | StoreNotActive> {
+    const { container } = StoreLayout.names(path, location)
+    if (active === undefined) return yield* new StoreNotFound({ path: container })
+    if (active.active === "native_v2") return
+    const activePath = path.resolve(location.directory, active.path)
+    return yield* new StoreNotActive({ path: container, active: active.active, activePath })
+  })
+
+  const ledger = (location: StoreLayout.StoreLocation) =>
+    provided(
+      Effect.map(
+        MigrationLedger.read(StoreLayout.of(path, StoreLayout.names(path, location).container)),
+        (ledger) => ledger.events
+      )
+    )
+
+  return StoreMigration.of({ migrate, rollback, ledger })
+})
+
+const refused = (path: string, findings: ReadonlyArray<SourceFinding>) =>
+  Effect.fail(new MigrationRefused({ path, findings }))
+
+/** Appends a session's bytes to a container, a group of lines at a time. */
+const fill = Effect.fnUntraced(function* (
+  writer: StoreWriter.StoreWriter,
+  bytes: Stream.Stream<Uint8Array, StoreIoError, Needs>,
+  onProgress: MigrateOptions["onProgress"]
+): Effect.fn.Return<void, StoreWriter.AppendError, Needs> {
+  const assembler = new FrameAssembler()
+  let group: Array<StoreWriter.FrameInput> = []
+  let groupBytes = 0
+  let total = 0
+  const put = Effect.fnUntraced(function* (inputs: ReadonlyArray<StoreWriter.FrameInput>, atEnd: boolean) {
+    for (const input of inputs) {
+      group.push(input)
+      groupBytes += input.payload.length
+    }
+    if (group.length === 0 || (!atEnd && groupBytes < GROUP_BYTES)) return
+    const full = group
+    group = []
+    groupBytes = 0
+    yield* writer.appendLines(full)
+    if (onProgress !== undefined) yield* onProgress(total)
+  })
+  yield* Stream.runForEach(bytes, (chunk) => {
+    total += chunk.length
+    return put(assembler.push(chunk), false)
+  })
+  yield* put(assembler.end(), true)
+})
+
+/** The three checks before a cutover, on the container read again, and that it gives back the source's bytes. */
+const check = Effect.fnUntraced(function* (
+  layout: StoreLayout.StoreLayout,
+  found: { readonly snapshot: Snapshot; readonly entryCount: number }
+): Effect.fn.Return<
+  {
+    readonly verification: MigrationEvent.Verification
+    readonly head: { readonly head_entry_id: string | null; readonly chain_hash: string | null }
+    readonly reason: string | undefined
+  },
+  StoreReader.ReadError | StoreNotFound,
+  Needs
+> {
+  const report = yield* StoreVerify.verify(layout)
+  const held = yield* Effect.scoped(
+    Effect.flatMap(StoreReader.open(layout), (reader) =>
+      snapshotOf("native_v2", "", Stream.flattenIterable(reader.payloads))
+    )
+  )
+  const verification = {
+    entry_count_match: report.entryCount === found.entryCount,
+    hash_chain_match: report.hashChainMatch,
+    index_consistent: report.indexConsistent
+  }
+  const [first] = report.findings
+  const reason = !verification.entry_count_match
+    ? `${report.entryCount} entries in place of ${found.entryCount}`
+    : first !== undefined
+      ? StoreVerify.format(first)
+      : held.snapshot_id === found.snapshot.snapshot_id
+        ? undefined
+        : "the container does not give back the bytes of its source"
+  const head = { head_entry_id: report.head?.entry_id ?? null, chain_hash: report.head?.chain_hash ?? null }
+  return { verification, head, reason }
+})
+
+/** Names a migration: from the session, its source and the time, so that two attempts have two names. */
+const newCorrelationId = Effect.fnUntraced(function* (location: StoreLayout.StoreLocation, source: Snapshot) {
+  const now = yield* Clock.currentTimeMillis
+  return `migration-${hash("sha256", `${location.sessionId} ${source.snapshot_id} ${now}`, "hex").slice(0, 16)}`
+})

@@ -1,0 +1,304 @@
+/**
+ * A session in a store, opened for reading. Entries come as `SessionEntry`, the same values that a session file gives;
+ * their `line` is `entry_seq + 1`, their `byteOffset` counts from the first entry of the call. Every frame is checked
+ * before anything of it is returned.
+ *
+ * A reader holds no lock, never waits and never repairs. It sees the session as it was when it was opened.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as FileSystem from "effect/FileSystem"
+import * as Option from "effect/Option"
+import * as Path from "effect/Path"
+import * as Result from "effect/Result"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import { stringAt } from "@pi-sessions/core/Json"
+import { type PiProfile } from "@pi-sessions/core/PiProfile"
+import * as Session from "@pi-sessions/core/Session"
+import * as SessionContext from "@pi-sessions/core/SessionContext"
+import { type HeaderLine, SessionEntry, type SessionLine } from "@pi-sessions/core/SessionLine"
+import { SessionReader } from "@pi-sessions/core/SessionReader"
+import * as ActivePath from "./ActivePath.ts"
+import * as Checkpoint from "./Checkpoint.ts"
+import { type OffsetRow } from "./OffsetRow.ts"
+import { EntryNotFound, StoreDamaged, type StoreIoError, type StoreNotFound } from "./StoreError.ts"
+import { type StoreLayout, numberOf } from "./StoreLayout.ts"
+import { type StoreState } from "./StoreState.ts"
+import { type Head } from "./WireField.ts"
+import { type LoadedFrame, type StoreView, openView } from "./internal/StoreView.ts"
+import { listNames, readWhole } from "./internal/durable.ts"
+
+export type ReadError = StoreIoError | StoreDamaged
+
+/** Entries read together by `lines` and `range`. */
+const BATCH = 512
+
+export class StoreReader {
+  readonly #view: StoreView
+  readonly #services: Context.Context<FileSystem.FileSystem>
+  /** The session's header line. */
+  readonly header: HeaderLine
+  /** The newest sound checkpoint whose head is in this store. */
+  readonly checkpoint: Checkpoint.Checkpoint | undefined
+
+  constructor(
+    view: StoreView,
+    header: HeaderLine,
+    checkpoint: Checkpoint.Checkpoint | undefined,
+    services: Context.Context<FileSystem.FileSystem>
+  ) {
+    this.#view = view
+    this.#services = services
+    this.header = header
+    this.checkpoint = checkpoint
+  }
+
+  get layout(): StoreLayout {
+    return this.#view.layout
+  }
+
+  /** Undefined when the manifest is missing or damaged. */
+  get state(): StoreState | undefined {
+    return this.#view.manifest?.state
+  }
+
+  /** The last frame. */
+  get head(): Head | undefined {
+    return this.#view.head
+  }
+
+  /** Without the header. */
+  get entryCount(): number {
+    return this.#view.frameCount - 1
+  }
+
+  /** Bytes behind the head that are no whole frame: of an append under way, or torn. */
+  get trailing(): StoreDamaged | undefined {
+    return this.#view.trailing
+  }
+
+  /** The entry at a position, from 1. */
+  readonly entry = Effect.fn("StoreReader.entry")(
+    { self: this },
+    function* (
+      this: StoreReader,
+      entrySeq: number
+    ): Effect.fn.Return<SessionEntry, ReadError | EntryNotFound, FileSystem.FileSystem> {
+      const known = Number.isInteger(entrySeq) && entrySeq >= 1 && entrySeq <= this.entryCount
+      const [entry] = known ? yield* this.#entries(yield* this.#view.rows(entrySeq, entrySeq + 1)) : []
+      return entry ?? (yield* new EntryNotFound({ path: this.layout.container, entry: `at position ${entrySeq}` }))
+    },
+    (effect) => Effect.provideContext(effect, this.#services)
+  )
+
+  readonly entryById = Effect.fn("StoreReader.entryById")(
+    { self: this },
+    function* (
+      this: StoreReader,
+      entryId: string
+    ): Effect.fn.Return<SessionEntry, ReadError | EntryNotFound, FileSystem.FileSystem> {
+      const row = yield* this.#view.find(entryId)
+      const [entry] = row === undefined || row.entry_seq === 0 ? [] : yield* this.#entries([row])
+      return entry ?? (yield* new EntryNotFound({ path: this.layout.container, entry: entryId }))
+    },
+    (effect) => Effect.provideContext(effect, this.#services)
+  )
+
+  /** Entries `from` to `to`, both included, positions from 1; what lies outside the session is left out. */
+  readonly range = (from: number, to: number): Stream.Stream<SessionEntry, ReadError> =>
+    Stream.paginate(Math.max(1, from), (start) =>
+      Effect.gen({ self: this }, function* () {
+        const end = Math.min(start + BATCH, Math.min(to, this.entryCount) + 1)
+        const entries = start < end ? yield* this.#entries(yield* this.#view.rows(start, end)) : []
+        return [
+          entries,
+          end > start && end <= Math.min(to, this.entryCount) ? Option.some(end) : Option.none()
+        ] as const
+      })
+    ).pipe(Stream.provideContext(this.#services))
+
+  /** The last `count` entries in file order. */
+  readonly last = Effect.fn("StoreReader.last")(
+    { self: this },
+    function* (
+      this: StoreReader,
+      count: number
+    ): Effect.fn.Return<ReadonlyArray<SessionEntry>, ReadError, FileSystem.FileSystem> {
+      const end = this.#view.frameCount
+      return yield* this.#entries(yield* this.#view.rows(Math.max(1, end - count), end))
+    },
+    (effect) => Effect.provideContext(effect, this.#services)
+  )
+
+  /** The entries from the root to an entry (the last one by default): a branch. */
+  readonly path = Effect.fn("StoreReader.path")(
+    { self: this },
+    function* (
+      this: StoreReader,
+      leafId?: string
+    ): Effect.fn.Return<ReadonlyArray<SessionEntry>, ReadError | EntryNotFound, FileSystem.FileSystem> {
+      const leaf = yield* this.#leaf(leafId)
+      if (leaf === undefined) return []
+      const rows: Array<OffsetRow> = []
+      yield* ActivePath.walk(this.#view, leaf, (row) => {
+        rows.push(row)
+        return true
+      })
+      return yield* this.#entries(rows.reverse())
+    },
+    (effect) => Effect.provideContext(effect, this.#services)
+  )
+
+  /**
+   * The context at an entry (the last one by default), as core's SessionContext builds it from the whole session; with
+   * a compaction near the end and a checkpoint it reads no more than what lies behind the compaction.
+   */
+  readonly context = Effect.fn("StoreReader.context")(
+    { self: this },
+    function* (
+      this: StoreReader,
+      options: { readonly leafId?: string; readonly profile?: PiProfile } = {}
+    ): Effect.fn.Return<SessionContext.SessionContext, ReadError | EntryNotFound, FileSystem.FileSystem> {
+      const leaf = yield* this.#leaf(options.leafId)
+      if (leaf === undefined) return { messages: [], ...SessionContext.settings([]) }
+      const read = (rows: ReadonlyArray<OffsetRow>) => this.#entries(rows)
+      const active = yield* ActivePath.resolve(this.#view, leaf, this.checkpoint, read)
+      const compaction = active.compaction === undefined ? undefined : (yield* this.#entries([active.compaction]))[0]
+      const firstKeptId = compaction === undefined ? undefined : stringAt(compaction.decode(), "firstKeptEntryId")
+      // Without a compaction everything counts; with one, what it keeps and what follows it.
+      const rows: Array<OffsetRow> = []
+      let keptRows = 0
+      yield* ActivePath.walk(this.#view, leaf, (row) => {
+        rows.push(row)
+        const behind = active.compaction !== undefined && row.entry_seq < active.compaction.entry_seq
+        const isFirstKept = behind && row.entry_id === firstKeptId
+        if (!behind || isFirstKept) keptRows = rows.length
+        return !isFirstKept && (!behind || firstKeptId !== undefined)
+      })
+      const branch = yield* this.#entries(rows.slice(0, keptRows).reverse())
+      const settled = yield* this.#entries(
+        [active.thinkingLevel, active.model].flatMap((row) => (row === undefined ? [] : [row]))
+      )
+      const messages = SessionContext.project(branch, options.profile).map((item) => item.message)
+      return { messages, ...SessionContext.settings(settled) }
+    },
+    (effect) => Effect.provideContext(effect, this.#services)
+  )
+
+  /** Every line of the session as its file had it, header first. */
+  readonly lines: Stream.Stream<SessionLine, ReadError> = Stream.suspend(() => {
+    const reader = new SessionReader()
+    return Stream.concat(
+      this.payloads.pipe(Stream.map((pieces) => pieces.flatMap((piece) => reader.push(piece)))),
+      Stream.sync(() => reader.end())
+    ).pipe(Stream.flattenIterable)
+  })
+
+  /** The bytes of the session's file in order, a batch of pieces at a time. */
+  readonly payloads: Stream.Stream<ReadonlyArray<Uint8Array>, ReadError> = Stream.suspend(() =>
+    Stream.paginate(0, (start) =>
+      Effect.gen({ self: this }, function* () {
+        const end = Math.min(start + BATCH, this.#view.frameCount)
+        const frames = yield* this.#view.frames(yield* this.#view.rows(start, end))
+        const pieces = frames.map(({ bytes, found, row }) => {
+          const last = row.entry_seq === this.#view.frameCount - 1
+          return bytes.subarray(
+            found.payloadStart,
+            last && found.frame.unterminated === true ? found.payloadEnd : found.end
+          )
+        })
+        return [[pieces], end < this.#view.frameCount ? Option.some(end) : Option.none()] as const
+      })
+    ).pipe(Stream.provideContext(this.#services))
+  )
+
+  /** The whole session in memory. */
+  readonly session: Effect.Effect<Session.Session, ReadError> = Effect.map(
+    Stream.runCollect(this.payloads),
+    (batches) => Session.read(batches.flat())
+  )
+
+  readonly #leaf = Effect.fnUntraced(
+    { self: this },
+    function* (
+      this: StoreReader,
+      leafId: string | undefined
+    ): Effect.fn.Return<OffsetRow | undefined, ReadError | EntryNotFound, FileSystem.FileSystem> {
+      if (leafId === undefined) {
+        return this.entryCount < 1 ? undefined : (yield* this.#view.rows(this.entryCount, this.entryCount + 1))[0]
+      }
+      const row = yield* this.#view.find(leafId)
+      if (row !== undefined && row.entry_seq > 0) return row
+      return yield* new EntryNotFound({ path: this.layout.container, entry: leafId })
+    }
+  )
+
+  readonly #entries = (rows: ReadonlyArray<OffsetRow>) =>
+    Effect.map(this.#view.frames(rows), (frames) => entriesOf(frames))
+}
+
+/** The entries in frames; neighbours are read by one reader. */
+export const entriesOf = (frames: ReadonlyArray<LoadedFrame>): ReadonlyArray<SessionEntry> => {
+  const entries: Array<SessionEntry> = []
+  let reader = new SessionReader()
+  let expected = -1
+  for (const { row, bytes, found } of frames) {
+    if (row.entry_seq !== expected) reader = new SessionReader({ firstLine: row.entry_seq + 1 })
+    expected = row.entry_seq + 1
+    // A payload is followed by a newline in its frame, so this is its line.
+    for (const line of reader.push(bytes.subarray(found.payloadStart, found.end))) {
+      if (line instanceof SessionEntry) entries.push(line)
+    }
+  }
+  return entries
+}
+
+/** Opens a container for the length of the scope. */
+export const open = Effect.fn("StoreReader.open")(function* (
+  layout: StoreLayout
+): Effect.fn.Return<StoreReader, ReadError | StoreNotFound, FileSystem.FileSystem | Path.Path | Scope.Scope> {
+  const view = yield* openView(layout)
+  const rows = yield* view.rows(0, 1)
+  const [frame] = yield* view.frames(rows)
+  const header = frame === undefined ? undefined : headerOf(frame)
+  if (header === undefined) {
+    return yield* new StoreDamaged({
+      path: layout.segment(1),
+      byteOffset: 0,
+      reason: view.trailing?.reason ?? "the store holds no session header"
+    })
+  }
+  const services = Context.make(FileSystem.FileSystem, yield* FileSystem.FileSystem)
+  return new StoreReader(view, header, yield* newestCheckpoint(view), services)
+})
+
+const headerOf = ({ bytes, found }: LoadedFrame): HeaderLine | undefined => {
+  const reader = new SessionReader()
+  reader.push(bytes.subarray(found.payloadStart, found.end))
+  return reader.header
+}
+
+/** Damaged checkpoints, and those of another history, are ignored: the one before them counts. */
+export const newestCheckpoint = Effect.fnUntraced(function* (
+  view: StoreView
+): Effect.fn.Return<Checkpoint.Checkpoint | undefined, StoreIoError, FileSystem.FileSystem | Path.Path> {
+  const path = yield* Path.Path
+  const { checkpoints } = view.layout
+  for (const name of (yield* listNames(checkpoints)).reverse()) {
+    if (numberOf(name, ".json") === undefined) continue
+    const bytes = yield* readWhole(path.join(checkpoints, name))
+    const checkpoint = Option.flatMap(bytes, (found) => Result.getSuccess(Checkpoint.decode(found)))
+    if (Option.isNone(checkpoint)) continue
+    const { head, active_context: context } = checkpoint.value
+    const refs = [head, context.leaf, context.thinking_level, context.model, context.compaction]
+    let holds = true
+    for (const ref of refs) {
+      if (ref === null || !holds) continue
+      const row = ref.entry_seq < view.frameCount ? yield* view.row(ref.entry_seq) : undefined
+      holds = row?.entry_id === ref.entry_id
+    }
+    if (holds) return checkpoint.value
+  }
+  return undefined
+})

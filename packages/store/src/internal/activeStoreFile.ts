@@ -1,0 +1,43 @@
+/** Reading and moving the active store marker. */
+import * as Effect from "effect/Effect"
+import type * as FileSystem from "effect/FileSystem"
+import * as Option from "effect/Option"
+import * as Path from "effect/Path"
+import * as Result from "effect/Result"
+import * as ActiveStore from "../ActiveStore.ts"
+import { StoreDamaged, type StoreIoError } from "../StoreError.ts"
+import * as StoreLayout from "../StoreLayout.ts"
+import { readWhole, replaceFile } from "./durable.ts"
+import { nowInstant } from "./manifestFile.ts"
+
+type Needs = FileSystem.FileSystem | Path.Path
+
+/** The marker; undefined for a session that never had a store. */
+export const readActive = Effect.fnUntraced(function* (
+  location: StoreLayout.StoreLocation
+): Effect.fn.Return<ActiveStore.ActiveStore | undefined, StoreIoError | StoreDamaged, Needs> {
+  const path = yield* Path.Path
+  const { active } = StoreLayout.names(path, location)
+  const bytes = yield* readWhole(active)
+  if (Option.isNone(bytes)) return undefined
+  const decoded = ActiveStore.decode(bytes.value)
+  if (Result.isSuccess(decoded)) return decoded.success
+  return yield* new StoreDamaged({ path: active, byteOffset: 0, reason: decoded.failure, invariant: "INV-007" })
+})
+
+/** Makes another store the active one: the commit of a cutover, and of a rollback. */
+export const moveActive = Effect.fnUntraced(function* (
+  location: StoreLayout.StoreLocation,
+  to: Pick<ActiveStore.ActiveStore, "active" | "path" | "correlation_id">
+): Effect.fn.Return<void, StoreIoError, Needs> {
+  const path = yield* Path.Path
+  const { active, container } = StoreLayout.names(path, location)
+  const bytes = ActiveStore.encode({
+    schema: ActiveStore.SCHEMA_ID,
+    session_id: location.sessionId,
+    ...to,
+    manifest: to.active === "native_v2" ? `${path.basename(container)}/manifest.json` : null,
+    changed_at: yield* nowInstant
+  })
+  yield* replaceFile(`${active}.tmp`, active, bytes)
+})

@@ -1,0 +1,79 @@
+/** The stores that are no containers, as sequences of bytes: what a migration reads and a rollback writes. */
+import { createHash } from "node:crypto"
+import * as Effect from "effect/Effect"
+import * as FileSystem from "effect/FileSystem"
+import * as Path from "effect/Path"
+import * as Stream from "effect/Stream"
+import { type Sqlite } from "@pi-sessions/sqlite/Sqlite"
+import * as SqliteV1 from "../SqliteV1.ts"
+import { type StoreIoError, fromPlatform } from "../StoreError.ts"
+import { type Snapshot } from "../WireField.ts"
+import { renameDurably, sync, withFile, writeFully } from "./durable.ts"
+
+/** What a container is migrated from and rolled back to. */
+export type ForeignFormat = "jsonl_v3" | "sqlite_v1"
+
+export const isForeign = (format: Snapshot["format"]): format is ForeignFormat => format !== "native_v2"
+
+const CHUNK_BYTES = 1 << 20
+
+/** The session's bytes, as its JSONL file has them. */
+export const readBytes = (
+  format: ForeignFormat,
+  path: string
+): Stream.Stream<Uint8Array, StoreIoError, Sqlite | FileSystem.FileSystem> =>
+  format === "sqlite_v1"
+    ? SqliteV1.read(path)
+    : Stream.unwrap(
+        Effect.map(FileSystem.FileSystem, (fs) =>
+          fs.stream(path, { chunkSize: CHUNK_BYTES }).pipe(Stream.mapError(fromPlatform(path, "read")))
+        )
+      )
+
+/** Writes pieces of a session's bytes, a line each, to a new store at `path`. */
+export const writeBytes = Effect.fnUntraced(function* <E>(
+  format: ForeignFormat,
+  path: string,
+  pieces: Stream.Stream<ReadonlyArray<Uint8Array>, E>
+): Effect.fn.Return<void, StoreIoError | E, Sqlite | FileSystem.FileSystem | Path.Path> {
+  const paths = yield* Path.Path
+  const temporary = paths.join(paths.dirname(path), `.${paths.basename(path)}.tmp`)
+  if (format === "sqlite_v1") return yield* SqliteV1.write(temporary, path, pieces)
+  yield* withFile(temporary, "w", (file) =>
+    Stream.runForEach(pieces, (batch) => writeFully(file, temporary, Buffer.concat(batch))).pipe(
+      Effect.andThen(sync(file, temporary))
+    )
+  )
+  yield* renameDurably(temporary, path)
+})
+
+/** Takes the bytes of a session as they come, and tells their snapshot. */
+export const snapshotter = (format: Snapshot["format"], path: string) => {
+  const hash = createHash("sha256")
+  let byteLength = 0
+  return {
+    push: (bytes: Uint8Array): void => {
+      hash.update(bytes)
+      byteLength += bytes.length
+    },
+    end: (): Snapshot => ({ format, path, snapshot_id: `sha256:${hash.digest("hex")}`, byte_length: byteLength })
+  }
+}
+
+/** The snapshot of a store as it is now; of its first `byteLimit` bytes when that is given. */
+export const snapshotOf = Effect.fnUntraced(function* <E, R>(
+  format: Snapshot["format"],
+  path: string,
+  bytes: Stream.Stream<Uint8Array, E, R>,
+  byteLimit = Number.POSITIVE_INFINITY
+): Effect.fn.Return<Snapshot, E, R> {
+  const snapshot = snapshotter(format, path)
+  let rest = byteLimit
+  yield* Stream.runForEach(bytes, (chunk) =>
+    Effect.sync(() => {
+      snapshot.push(chunk.length <= rest ? chunk : chunk.subarray(0, rest))
+      rest = Math.max(0, rest - chunk.length)
+    })
+  )
+  return snapshot.end()
+})

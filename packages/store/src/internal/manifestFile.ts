@@ -1,0 +1,53 @@
+/** Writing the manifest, and the steps of the state machine that go with it. */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import type * as FileSystem from "effect/FileSystem"
+import * as Option from "effect/Option"
+import * as Path from "effect/Path"
+import * as Result from "effect/Result"
+import * as Manifest from "../Manifest.ts"
+import { StoreDamaged, type StoreIoError } from "../StoreError.ts"
+import { type StoreLayout } from "../StoreLayout.ts"
+import { type IllegalTransition, type StoreState, transition } from "../StoreState.ts"
+import { readWhole, replaceFile } from "./durable.ts"
+
+export const nowInstant = Effect.map(Clock.currentTimeMillis, (ms) => new Date(ms).toISOString())
+
+/** The manifest; fails when it is missing or damaged. */
+export const readManifest = Effect.fnUntraced(function* (
+  layout: StoreLayout
+): Effect.fn.Return<Manifest.Manifest, StoreDamaged | StoreIoError, FileSystem.FileSystem> {
+  const bytes = yield* readWhole(layout.manifest)
+  const decoded = Option.match(bytes, {
+    onNone: () => Result.fail("there is no manifest"),
+    onSome: (bytes) => Manifest.decode(bytes)
+  })
+  return Result.isSuccess(decoded)
+    ? decoded.success
+    : yield* new StoreDamaged({ path: layout.manifest, byteOffset: 0, reason: decoded.failure })
+})
+
+/** Puts a manifest in place of the last one: written beside, synced, renamed. */
+export const writeManifest = Effect.fnUntraced(function* (
+  layout: StoreLayout,
+  manifest: Manifest.Manifest
+): Effect.fn.Return<void, StoreIoError, FileSystem.FileSystem | Path.Path> {
+  const path = yield* Path.Path
+  yield* replaceFile(path.join(layout.tmp, "manifest.json"), layout.manifest, Manifest.encode(manifest))
+})
+
+/** The manifest with other contents in the same state; nothing is written yet. */
+export const revised = (manifest: Manifest.Manifest, changes: Partial<Manifest.Manifest>) =>
+  Effect.map(nowInstant, (updated_at): Manifest.Manifest => {
+    return { ...manifest, ...changes, updated_at, revision: manifest.revision + 1 }
+  })
+
+/** The manifest after a step to another state; nothing is written yet. */
+export const stepped = Effect.fnUntraced(function* (
+  manifest: Manifest.Manifest,
+  to: StoreState,
+  changes: Partial<Manifest.Manifest> = {}
+): Effect.fn.Return<Manifest.Manifest, IllegalTransition> {
+  const state = yield* Effect.fromResult(transition(manifest.state, to))
+  return yield* revised(manifest, { ...changes, state })
+})

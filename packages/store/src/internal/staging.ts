@@ -1,0 +1,113 @@
+/** Building a container beside its place, and putting it there. Only under the writer's lock. */
+import * as Effect from "effect/Effect"
+import * as FileSystem from "effect/FileSystem"
+import * as Option from "effect/Option"
+import * as Path from "effect/Path"
+import * as Manifest from "../Manifest.ts"
+import type * as MigrationEvent from "../MigrationEvent.ts"
+import * as MigrationLedger from "../MigrationLedger.ts"
+import { type StoreIoError, fromPlatform } from "../StoreError.ts"
+import * as StoreLayout from "../StoreLayout.ts"
+import { type Snapshot } from "../WireField.ts"
+import { listNames, makeDirectory, renameDurably, sizeOf, syncDirectory } from "./durable.ts"
+import { nowInstant, writeManifest } from "./manifestFile.ts"
+
+type Needs = FileSystem.FileSystem | Path.Path
+
+export interface Origin {
+  readonly correlationId: string | null
+  readonly source: Snapshot | null
+  /** `CLEAN` for a session that is created, `MIGRATION_STAGING` for one that is migrated. */
+  readonly state: "CLEAN" | "MIGRATION_STAGING"
+  /** The first event of this container's own. */
+  readonly planned?: MigrationLedger.EventInput
+}
+
+/** Numbers of the directories named `prefix` and a number, ascending. */
+const numbersOf = Effect.fnUntraced(function* (prefix: string) {
+  const path = yield* Path.Path
+  const base = path.basename(prefix)
+  return (yield* listNames(path.dirname(prefix)))
+    .filter((name) => name.startsWith(base) && /^[1-9][0-9]*$/.test(name.slice(base.length)))
+    .map((name) => Number(name.slice(base.length)))
+    .toSorted((a, b) => a - b)
+})
+
+/**
+ * Starts a container: its directories, a ledger that carries over what earlier containers of the session tell, its
+ * manifest. Containers that were started and never became active hold nothing that is not elsewhere; they are removed
+ * once their events are carried over.
+ */
+export const begin = Effect.fnUntraced(function* (
+  location: StoreLayout.StoreLocation,
+  origin: Origin
+): Effect.fn.Return<StoreLayout.StoreLayout, StoreIoError, Needs> {
+  const fs = yield* FileSystem.FileSystem
+  const path = yield* Path.Path
+  const names = StoreLayout.names(path, location)
+  const abandoned = (yield* numbersOf(names.staging)).map((n) => `${names.staging}${n}`)
+  const layout = StoreLayout.of(path, `${names.staging}${((yield* numbersOf(names.staging)).at(-1) ?? 0) + 1}`)
+  for (const directory of [
+    layout.container,
+    layout.segments,
+    layout.index,
+    layout.checkpoints,
+    layout.migrations,
+    layout.tmp
+  ]) {
+    yield* makeDirectory(directory)
+  }
+  const events: Array<MigrationEvent.MigrationEvent> = []
+  const known = new Set<string>()
+  for (const container of [names.container, ...abandoned]) {
+    for (const event of (yield* MigrationLedger.read(StoreLayout.of(path, container))).events) {
+      const key = JSON.stringify(event)
+      if (!known.has(key)) events.push(event)
+      known.add(key)
+    }
+  }
+  yield* MigrationLedger.append(layout, origin.planned === undefined ? events : [...events, origin.planned])
+  const at = yield* nowInstant
+  yield* writeManifest(layout, {
+    schema: Manifest.SCHEMA_ID,
+    session_id: location.sessionId,
+    revision: 1,
+    state: origin.state,
+    created_at: at,
+    updated_at: at,
+    head: null,
+    entry_count: 0,
+    segments: [],
+    index: { byte_length: 0, row_count: 0 },
+    checkpoint_seq: null,
+    correlation_id: origin.correlationId,
+    source: origin.source
+  })
+  for (const directory of abandoned) {
+    yield* fs.remove(directory, { recursive: true }).pipe(Effect.mapError(fromPlatform(directory, "remove")))
+  }
+  return layout
+})
+
+/** A free name for a container that is moved aside. */
+export const retiredName = Effect.fnUntraced(function* (
+  location: StoreLayout.StoreLocation
+): Effect.fn.Return<string, StoreIoError, Needs> {
+  const { retired } = StoreLayout.names(yield* Path.Path, location)
+  return `${retired}${((yield* numbersOf(retired)).at(-1) ?? 0) + 1}`
+})
+
+/** Moves a finished container to its place; one that is there, and is not the active store, is moved aside. */
+export const place = Effect.fnUntraced(function* (
+  location: StoreLayout.StoreLocation,
+  staged: StoreLayout.StoreLayout
+): Effect.fn.Return<StoreLayout.StoreLayout, StoreIoError, Needs> {
+  const path = yield* Path.Path
+  const names = StoreLayout.names(path, location)
+  if (Option.isSome(yield* sizeOf(names.container))) {
+    yield* renameDurably(names.container, yield* retiredName(location))
+  }
+  yield* renameDurably(staged.container, names.container)
+  yield* syncDirectory(location.directory)
+  return StoreLayout.of(path, names.container)
+})
