@@ -18,7 +18,7 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { Sqlite } from "@pi-sessions/sqlite/Sqlite"
 import { type ActiveStore } from "./ActiveStore.ts"
-import * as MigrationEvent from "./MigrationEvent.ts"
+import type * as MigrationEvent from "./MigrationEvent.ts"
 import * as MigrationLedger from "./MigrationLedger.ts"
 import {
   type EntryRefused,

@@ -111,7 +111,7 @@ const makeDurable = Effect.fnUntraced(function* (layout: StoreLayout, tail: Open
 })
 
 /** States that promise that every frame is in a sealed segment. */
-const SETTLED: ReadonlyArray<StoreState> = ["SEGMENT_SEALED", "INDEXED", "CHECKPOINTED", "MIGRATED", "ROLLED_BACK"]
+const SETTLED: ReadonlySet<StoreState> = new Set(["SEGMENT_SEALED", "INDEXED", "CHECKPOINTED", "MIGRATED", "ROLLED_BACK"])
 
 /** Finishes the step that was interrupted: a sealed segment whose rows are complete now is indexed. */
 const settle = Effect.fnUntraced(function* (
@@ -126,7 +126,7 @@ const settle = Effect.fnUntraced(function* (
     manifest = yield* stepped(manifest, "INDEXED", { index }).pipe(Effect.orDie)
   }
   // Frames behind the sealed ones say that somebody went on from an older manifest.
-  if (tail.rows.length > 0 && SETTLED.includes(manifest.state)) {
+  if (tail.rows.length > 0 && SETTLED.has(manifest.state)) {
     manifest = yield* stepped(manifest, "DIRTY").pipe(Effect.orDie)
   }
   if (manifest !== found) yield* writeManifest(layout, manifest)

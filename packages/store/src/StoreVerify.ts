@@ -53,7 +53,7 @@ export const format = (finding: Finding): string =>
   `${finding.path}, byte ${finding.byte_offset}: ${finding.invariant === null ? "" : `${finding.invariant}: `}${finding.message}`
 
 /** States in which every frame has its row. */
-const INDEXED: ReadonlyArray<StoreState> = ["INDEXED", "CHECKPOINTED", "MIGRATED", "ROLLED_BACK"]
+const INDEXED: ReadonlySet<StoreState> = new Set(["INDEXED", "CHECKPOINTED", "MIGRATED", "ROLLED_BACK"])
 
 type Needs = FileSystem.FileSystem | Path.Path
 
@@ -73,7 +73,7 @@ export const verify = Effect.fn("StoreVerify.verify")(function* (
   }
   const known = Result.getOrUndefined(manifest)
   const scanned = yield* scanSegments(layout, known, report)
-  const indexed = known !== undefined && INDEXED.includes(known.state)
+  const indexed = known !== undefined && INDEXED.has(known.state)
   if (indexed && scanned.rowCount < scanned.frameCount) {
     const missing = `entries from entry_seq ${scanned.rowCount} on are not indexed`
     report("INV-003", layout.offsets, scanned.indexBytes, missing)

@@ -16,7 +16,7 @@ import * as Semaphore from "effect/Semaphore"
 import { type HeaderLine, type SessionEntry } from "@pi-sessions/core/SessionLine"
 import * as ActivePath from "./ActivePath.ts"
 import * as Checkpoint from "./Checkpoint.ts"
-import * as Manifest from "./Manifest.ts"
+import type * as Manifest from "./Manifest.ts"
 import * as OffsetRow from "./OffsetRow.ts"
 import { GENESIS, chainHash, encode } from "./SegmentFrame.ts"
 import {

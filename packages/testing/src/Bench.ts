@@ -34,6 +34,23 @@ export const report = async (work: () => unknown): Promise<void> => {
   if (kept === process) process.stdout.write("")
 }
 
+/**
+ * As `report`, of work that is done `runs` times after a warm-up in the one process: `ms` is the median, `mb` how far the
+ * peak grew over all of it.
+ */
+export const reportMedian = async (work: () => unknown, runs = 7): Promise<void> => {
+  globalThis.gc?.()
+  const before = process.memoryUsage.rss()
+  const times: Array<number> = []
+  for (let run = 0; run <= runs; run++) {
+    const start = performance.now()
+    await work()
+    if (run > 0) times.push(performance.now() - start)
+  }
+  const mb = Math.max(0, process.resourceUsage().maxRSS * 1024 - before) / 1e6
+  process.stdout.write(`${JSON.stringify({ ms: median(times), mb } satisfies Report)}\n`)
+}
+
 const runOnce = ({ command: [program, ...args], reports, name }: Contender): Report => {
   const start = performance.now()
   const child = spawnSync(program, args, { encoding: "utf8", maxBuffer: 1 << 26 })

@@ -4,7 +4,7 @@
  */
 import { hash } from "node:crypto"
 import * as Effect from "effect/Effect"
-import * as FileSystem from "effect/FileSystem"
+import type * as FileSystem from "effect/FileSystem"
 import * as Path from "effect/Path"
 import { type StoreIoError, fromPlatform } from "../StoreError.ts"
 import { type StoreLayout } from "../StoreLayout.ts"
