@@ -4,45 +4,14 @@
  */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { spawn } from "node:child_process"
 import * as Path from "node:path"
 import { temporaryFolder } from "@pi-sessions/testing/HermeticPi"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
+import { type ServerProcess, start } from "./support/serverProcess.ts"
 
 const KILLS = Number(process.env["PI_SESSIONS_KILLS"] ?? 3)
 const SEED = Number(process.env["PI_SESSIONS_SEED"] ?? 20_261_121)
 const TOKEN = "tok-5ecret-5ecret"
-const bundle = Path.resolve(import.meta.dirname, "../dist/main.js")
-
-interface Server {
-  readonly url: string
-  /** Ends it without warning, and waits until it is gone. */
-  readonly kill: () => Promise<void>
-  /** What it said on stdout and stderr. */
-  readonly output: () => string
-}
-
-const start = (db: string): Promise<Server> => {
-  const child = spawn(process.execPath, [bundle, "--port", "0", "--db", db], {
-    stdio: ["ignore", "pipe", "pipe"],
-    env: { PATH: process.env["PATH"] ?? "", ARBE_TOKEN: TOKEN }
-  })
-  const closed = new Promise<void>((resolve) => child.once("close", () => resolve()))
-  const kill = () => {
-    child.kill("SIGKILL")
-    return closed
-  }
-  let output = ""
-  child.stderr.on("data", (chunk) => (output += chunk))
-  return new Promise((resolve, reject) => {
-    child.stdout.on("data", (chunk) => {
-      output += chunk
-      const url = /^(http:\S+)\n/.exec(output)?.[1]
-      if (url !== undefined) resolve({ url, kill, output: () => output })
-    })
-    void closed.then(() => reject(new Error(`the server ended: ${output}`)))
-  })
-}
 
 interface Batch {
   readonly thread: string
@@ -80,7 +49,12 @@ const readIds = async (url: string, thread: string): Promise<ReadonlyArray<strin
 }
 
 /** POSTs from several clients at once until the server is dead, which is after `acknowledgements` answers. */
-const bombard = async (server: Server, round: number, acknowledgements: number, random: SeededRandom.SeededRandom) => {
+const bombard = async (
+  server: ServerProcess,
+  round: number,
+  acknowledgements: number,
+  random: SeededRandom.SeededRandom
+) => {
   const sent: Array<Batch> = []
   const acknowledged: Array<Batch> = []
   let dead: Promise<void> | undefined
@@ -112,30 +86,32 @@ it.live(
         let batches = 0
         let unsure = 0
         let kept = 0
-        let server = await start(db)
+        let server = await start(db, TOKEN)
         try {
           for (let round = 0; round < KILLS; round++) {
             const { sent, acknowledged } = await bombard(server, round, 5 + random.int(60), random)
-            assert.notInclude(server.output(), TOKEN)
-            server = await start(db)
+            const where = `round ${round}, seed ${SEED}`
+            assert.notInclude(server.output(), TOKEN, where)
+            server = await start(db, TOKEN)
             const places = new Map<string, number>()
             for (const thread of ["th_0", "th_1", "th_2"]) {
               const ids = await readIds(server.url, thread)
-              assert.strictEqual(new Set(ids).size, ids.length, `${thread} holds an id twice`)
+              assert.strictEqual(new Set(ids).size, ids.length, `${where}: ${thread} holds an id twice`)
               ids.forEach((id, index) => places.set(id, index))
             }
             const missing = (batch: Batch) => batch.entries.filter(({ id }) => !places.has(id)).length
             for (const batch of acknowledged) {
-              assert.strictEqual(missing(batch), 0, `round ${round}, seed ${SEED}: an acknowledged batch is gone`)
+              assert.strictEqual(missing(batch), 0, `${where}: an acknowledged batch is gone`)
             }
             for (const batch of sent) {
               const gone = missing(batch)
-              assert.isTrue(gone === 0 || gone === batch.entries.length, `round ${round}, seed ${SEED}: half a batch`)
+              assert.isTrue(gone === 0 || gone === batch.entries.length, `${where}: half a batch`)
               if (gone > 0) continue
               const order = batch.entries.map(({ id }) => places.get(id) ?? -1)
               assert.deepStrictEqual(
                 order,
-                order.map((_, index) => (order[0] ?? -1) + index)
+                order.map((_, index) => (order[0] ?? -1) + index),
+                where
               )
             }
             batches += acknowledged.length

@@ -10,6 +10,7 @@ import { type PagesOptions } from "@pi-sessions/reconstruction/ThreadPages"
 import { ThreadApi } from "@pi-sessions/reconstruction/ThreadApi"
 import * as ThreadSink from "@pi-sessions/reconstruction/ThreadSink"
 import * as ThreadSource from "@pi-sessions/reconstruction/ThreadSource"
+import * as FullDisk from "@pi-sessions/testing/FullDisk"
 import { temporaryFolder } from "@pi-sessions/testing/HermeticPi"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import * as ThreadServer from "../src/ThreadServer.ts"
@@ -306,6 +307,27 @@ describe("the thread server", { timeout: 30_000 }, () => {
       other.close()
       assert.deepStrictEqual(yield* append(url, "th_1", [chat(2)]), { accepted: 1, repeated: 0 })
     })
+  )
+
+  it.live.skipIf(FullDisk.refusal() !== undefined)(
+    "takes a batch whole or not at all when its disk is full, and takes it when there is space",
+    () =>
+      Effect.gen(function* () {
+        const disk = yield* FullDisk.make(1 << 20)
+        const url = yield* serve({ database: Path.join(disk.root, "threads.sqlite") })
+        yield* append(url, "th_1", chats(0, 5))
+        const batch = Array.from({ length: 5 }, (_, n) => chat(n + 5, "x".repeat(30_000)))
+        for (const leave of [0, 64 * 1024]) {
+          disk.fill(leave)
+          const error = yield* Effect.flip(append(url, "th_1", batch))
+          assert.isTrue(error.retryable)
+          assert.include(error.message, "HTTP 503): cannot append entries: database or disk is full")
+          assert.deepStrictEqual<unknown>((yield* read(url, "th_1")).entries, chats(0, 5))
+        }
+        disk.free()
+        assert.deepStrictEqual(yield* append(url, "th_1", batch), { accepted: 5, repeated: 0 })
+        assert.deepStrictEqual<unknown>((yield* read(url, "th_1")).entries, [...chats(0, 5), ...batch])
+      })
   )
 
   it.live("shares its database with another server, and keeps it from one run to the next", () =>

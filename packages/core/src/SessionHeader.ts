@@ -40,9 +40,7 @@ export const SessionHeader = Schema.Struct({
   /** The program that wrote the session, where it was not Pi (Hugging Face agent traces). */
   harness: Schema.optionalKey(Schema.String),
   /** Written by hydration: text in this file that no model produced in this form (thread.md). */
-  hydratedFrom: Schema.optionalKey(
-    Schema.Struct({ threadId: Schema.String, mode: Schema.Literals(["semantic", "lossless"]) })
-  )
+  hydratedFrom: Schema.optionalKey(Schema.Struct({ threadId: Schema.String, mode: Schema.Literal("semantic") }))
 })
 export type SessionHeader = typeof SessionHeader.Type
 

@@ -3,52 +3,37 @@
  * its own spool, and what it does not hold (request contexts) waits on disk until it has arrived. Delivery is at least
  * once, under ids that are the same each time; how far a file has come is saved only when the sink has acknowledged it.
  *
- * One worker does all of it, when it is poked and every half second, because Pi 0.78 tells nobody of labels, names and
- * custom entries. When a thread cannot be reached it tries again for as long as it lives, ever more rarely. What no
- * waiting mends (a refused token, an entry too large) is reported once and ends the mirroring of that thread until the
- * next start. Nothing here fails, and nobody waits for it but `flush`, which is bounded.
- *
- * A file may have been mirrored from elsewhere, or its state be lost: then the thread is asked where it goes on. The
- * same happens when the sink has entries already that were not sent from here.
+ * One worker does all of it. When a thread cannot be reached it tries again. What no waiting mends (a refused token, an
+ * entry too large) is reported once and ends the mirroring of that thread until the next start. Nothing here fails, and
+ * nobody waits for it but `flush`, which is bounded.
  */
-import { createHash } from "node:crypto"
 import * as Context from "effect/Context"
 import * as DateTime from "effect/DateTime"
-import * as Deferred from "effect/Deferred"
-import * as Duration from "effect/Duration"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as FileSystem from "effect/FileSystem"
+import type * as FileSystem from "effect/FileSystem"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
 import type * as Path from "effect/Path"
-import type * as PlatformError from "effect/PlatformError"
-import * as Queue from "effect/Queue"
-import * as Random from "effect/Random"
-import * as Result from "effect/Result"
-import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
-import { type Json, type JsonObject } from "@pi-sessions/core/Json"
-import * as LosslessHydration from "./LosslessHydration.ts"
+import { type JsonObject, stringAt } from "@pi-sessions/core/Json"
 import { type ChunkDelta, MirrorChunks } from "./MirrorChunks.ts"
 import * as MirrorStore from "./MirrorStore.ts"
-import { type FollowLimits, type FollowState, type SessionFollower } from "./SessionFollower.ts"
+import { type MirrorTrouble, type Refused, fromSink } from "./MirrorTrouble.ts"
+import * as MirrorWorker from "./MirrorWorker.ts"
+import * as MirroredSession from "./MirroredSession.ts"
+import * as RequestContext from "./RequestContext.ts"
+import { type FollowLimits } from "./SessionFollower.ts"
 import * as Follower from "./SessionFollower.ts"
-import { ThreadSink, type ThreadSinkError } from "./ThreadSink.ts"
-import { ThreadSource, type ThreadUnavailable } from "./ThreadSource.ts"
+import { ThreadSink } from "./ThreadSink.ts"
+import { type ThreadSource } from "./ThreadSource.ts"
 
-export interface MirrorOptions extends FollowLimits {
+export interface MirrorOptions extends FollowLimits, MirrorWorker.WorkerPace {
   /** Where states and waiting entries are kept. */
   readonly stateDirectory: string
   /** Names the sink, so that states of one are not taken for another's. Holds no secret. */
   readonly sinkName: string
   /** Tells a person, once: an `error` when mirroring has stopped, a `warning` when the thread cannot be reached. */
   readonly report?: ((kind: "error" | "warning", message: string) => Effect.Effect<void>) | undefined
-  /** How often the session file is looked at without a poke; half a second by default. */
-  readonly interval?: Duration.Input | undefined
-  /** The first pause after a failure, which doubles, give or take a quarter; half a second by default. */
-  readonly backoff?: Duration.Input | undefined
-  /** The longest pause; half a minute by default. */
-  readonly longestBackoff?: Duration.Input | undefined
 }
 
 /** The session that Pi is in. */
@@ -64,14 +49,6 @@ export interface MirrorSession {
   readonly fresh: boolean
 }
 
-/** What a model is told before the conversation. */
-export interface RequestContext {
-  readonly systemPrompt: string
-  readonly tools: ReadonlyArray<{ readonly name: string; readonly description: string; readonly parameters: Json }>
-  /** The entry that Pi stood at. */
-  readonly afterEntryId?: string | undefined
-}
-
 export class Mirror extends Context.Service<
   Mirror,
   {
@@ -82,7 +59,7 @@ export class Mirror extends Context.Service<
     /** A piece of the answer that is being streamed. Lost when the thread cannot be reached. */
     readonly delta: (messageId: string, delta: ChunkDelta) => Effect.Effect<void>
     /** Kept until it has arrived; passed over when it is what was told last. */
-    readonly requestContext: (context: RequestContext) => Effect.Effect<void>
+    readonly requestContext: (context: RequestContext.RequestContext) => Effect.Effect<void>
     /** Sends what there is, within the time given; false when not all of it has arrived. */
     readonly flush: (limit: Duration.Input) => Effect.Effect<boolean>
   }
@@ -90,53 +67,8 @@ export class Mirror extends Context.Service<
   static readonly layer = (options: MirrorOptions) => Layer.effect(Mirror, make(options))
 }
 
-/** Why a pass could not be finished; another one may be. */
-class Unreachable extends Schema.TaggedError<Unreachable>()("Unreachable", { reason: Schema.String }) {
-  override get message(): string {
-    return this.reason
-  }
-}
-
-/** No waiting mends this. */
-class Refused extends Schema.TaggedError<Refused>()("Refused", { threadId: Schema.String, reason: Schema.String }) {
-  override get message(): string {
-    return this.reason
-  }
-}
-
-/** A session file cannot be read. */
-class Unreadable extends Schema.TaggedError<Unreadable>()("Unreadable", { reason: Schema.String }) {
-  override get message(): string {
-    return this.reason
-  }
-}
-
-type Trouble = Unreachable | Refused | Unreadable
-
-/** A session file that is being followed. */
-interface Followed {
-  readonly follower: SessionFollower
-  state: FollowState
-  placed: boolean
-  contextSha256: string | undefined
-  /** Size, time and inode when there was nothing new. */
-  seen: string
-  /** Where a batch began that was sent and not acknowledged: some of it may have arrived. */
-  attempted: number | undefined
-  /** Up to here the file was there before its generation began, and may say what other sessions in the thread said. */
-  copiedUntil: number
-}
-
-const fromSink = (error: ThreadSinkError): Trouble =>
-  error.retryable
-    ? new Unreachable({ reason: error.message })
-    : new Refused({ threadId: error.threadId, reason: error.message })
-
-const fromFile = (error: PlatformError.PlatformError): Trouble => new Unreadable({ reason: error.message })
-
-/** Whether a lineage ends where `state` goes on. */
-const holds = (state: FollowState, lineage: LosslessHydration.Lineage): boolean =>
-  state.seq >= [...lineage.lines.keys()].reduce((last, seq) => Math.max(last, seq), 0)
+/** Request contexts that are held in memory where the disk takes none. */
+const MAX_UNKEPT = 16
 
 const make = Effect.fnUntraced(function* (
   options: MirrorOptions
@@ -145,134 +77,26 @@ const make = Effect.fnUntraced(function* (
   never,
   ThreadSink | ThreadSource | FileSystem.FileSystem | Path.Path | Scope.Scope
 > {
-  const fs = yield* FileSystem.FileSystem
   const sink = yield* ThreadSink
-  const source = yield* ThreadSource
+  const services = yield* Effect.context<ThreadSink | ThreadSource | FileSystem.FileSystem>()
   const store = yield* MirrorStore.make(options.stateDirectory, options.sinkName)
   const report = options.report ?? (() => Effect.void)
-  const wake = yield* Queue.sliding<void>(1)
-  const urgent = yield* Queue.sliding<void>(1)
   const chunks = new MirrorChunks()
   const refused = new Set<string>()
-  const flushes: Array<Deferred.Deferred<boolean>> = []
-  let current: Followed | undefined
-  /** Files of other sessions that have lines to send. */
-  let others: Array<Followed> = []
-  let failures = 0
+  let current: MirroredSession.MirroredSession | undefined
+  /** Sessions of other files that have lines to send. */
+  let others: Array<MirroredSession.MirroredSession> = []
 
-  const save = (followed: Followed) =>
-    Effect.ignore(
-      store.save({
-        state: followed.state,
-        placed: followed.placed,
-        ...(followed.contextSha256 === undefined ? {} : { contextSha256: followed.contextSha256 })
-      })
-    )
+  const mirrored = (record: MirrorStore.MirrorRecord, copiedUntil: number) =>
+    Effect.provideContext(MirroredSession.make(record, { store, limits: options, copiedUntil }), services)
 
-  const followedFrom = Effect.fnUntraced(function* (record: MirrorStore.MirrorRecord, copiedUntil: number) {
-    const follower = yield* Effect.provideService(Follower.make(record.state.file), FileSystem.FileSystem, fs)
-    const followed: Followed = {
-      follower,
-      state: record.state,
-      placed: record.placed,
-      contextSha256: record.contextSha256,
-      seen: "",
-      attempted: undefined,
-      copiedUntil
-    }
-    return followed
-  })
-
-  /** What the thread holds of a session, in its highest generation. */
-  const lineageOf = (state: FollowState) =>
-    source.thread(state.threadId).pipe(
-      Effect.map((thread) => LosslessHydration.choose(thread, state.sessionId)),
-      Effect.catchIf(
-        (error) => error.why === "absent",
-        () => Effect.undefined
-      ),
-      Effect.mapError((error: ThreadUnavailable): Trouble =>
-        error.why === "unreachable"
-          ? new Unreachable({ reason: error.message })
-          : new Refused({ threadId: state.threadId, reason: error.message })
-      )
-    )
-
-  /** Finds out from the thread where a file goes on; `otherwise` when the thread holds nothing of it. */
-  const place = Effect.fnUntraced(function* (followed: Followed, otherwise: FollowState) {
-    const lineage = yield* lineageOf(followed.state)
-    const size = yield* sizeOf(followed.state.file)
-    const state =
-      lineage === undefined
-        ? otherwise
-        : yield* Effect.mapError(followed.follower.adopt(followed.state, lineage), fromFile)
-    const all = lineage !== undefined && state.generation === lineage.generation && holds(state, lineage)
-    followed.state = state
-    followed.placed = true
-    followed.attempted = undefined
-    followed.copiedUntil = all ? 0 : size
-    yield* save(followed)
-  })
-
-  const sizeOf = (file: string) =>
-    Effect.match(fs.stat(file), { onFailure: () => 0, onSuccess: ({ size }) => Number(size) })
-
-  const signature = (file: string) =>
-    Effect.match(fs.stat(file), {
-      onFailure: () => "",
-      onSuccess: ({ size, mtime, ino }) =>
-        [size, Option.getOrUndefined(mtime)?.getTime(), Option.getOrUndefined(ino)].join(" ")
-    })
-
-  const send = (threadId: string, entries: ReadonlyArray<JsonObject>) =>
-    Effect.mapError(sink.append(threadId, entries), fromSink)
-
-  /** What was streamed since the last time. It goes before the lines that were read before it was taken. */
-  const takeChunks = (followed: Followed) =>
-    followed !== current || chunks.isEmpty
-      ? Effect.succeed([])
-      : Effect.map(DateTime.now, (now) => chunks.take(followed.state.threadId, DateTime.formatIso(now)))
-
-  /** Brings the thread one batch nearer to a file; false when it is there. */
-  const step = Effect.fnUntraced(function* (followed: Followed): Effect.fn.Return<boolean, Trouble> {
-    const { state } = followed
-    const { threadId } = state
-    const seen = yield* signature(state.file)
-    if (seen === followed.seen && (followed !== current || chunks.isEmpty)) return false
-    if (!followed.placed) {
-      yield* place(followed, Follower.initial(state))
-      return true
-    }
-    const read = yield* Effect.mapError(followed.follower.next(state, options), fromFile)
-    const live = yield* takeChunks(followed)
-    if (read._tag === "Rewritten") {
-      yield* place(followed, Follower.initial(state, state.generation + 1))
-      return true
-    }
-    if (read._tag === "Nothing") {
-      if (live.length > 0) yield* send(threadId, live)
-      followed.seen = seen
-      return false
-    }
-    const sentBefore = followed.attempted === state.byteOffset
-    followed.attempted = state.byteOffset
-    const { repeated } = yield* send(threadId, [...live, ...read.entries])
-    followed.attempted = undefined
-    if (repeated > 0 && !sentBefore && state.byteOffset >= followed.copiedUntil) {
-      // Sent from here before a crash, or from another place that went on with the same session.
-      yield* place(followed, read.state)
-      return true
-    }
-    followed.state = read.state
-    yield* save(followed)
-    return true
-  })
+  const sizeOf = (file: string) => Effect.provideContext(MirroredSession.sizeOf(file), services)
 
   /** Runs `work` for a thread unless it was refused before; when it is refused now, that is reported. */
   const unlessRefused = (
     threadId: string,
-    work: Effect.Effect<boolean, Trouble>
-  ): Effect.Effect<boolean, Exclude<Trouble, Refused>> =>
+    work: Effect.Effect<boolean, MirrorTrouble>
+  ): Effect.Effect<boolean, Exclude<MirrorTrouble, Refused>> =>
     refused.has(threadId)
       ? Effect.succeed(false)
       : work.pipe(
@@ -285,18 +109,26 @@ const make = Effect.fnUntraced(function* (
           })
         )
 
-  const advance = (followed: Followed) => unlessRefused(followed.state.threadId, step(followed))
+  const advance = (session: MirroredSession.MirroredSession) =>
+    unlessRefused(session.state().threadId, session.step(session === current ? chunks : undefined))
 
   const advanceCurrent = Effect.suspend(() => (current === undefined ? Effect.succeed(false) : advance(current)))
 
+  /** Entries that no disk could keep; the newest of them. */
+  let unkept: Array<JsonObject> = []
   /** Entries of an earlier start may wait, too. */
   let mayWait = true
+  const sendOne = (threadId: string, entry: JsonObject) =>
+    unlessRefused(threadId, sink.append(threadId, [entry]).pipe(Effect.as(true), Effect.mapError(fromSink)))
   const sendWaiting = Effect.gen(function* () {
     if (!mayWait) return
     mayWait = false
     for (const waiting of yield* Effect.orElseSucceed(store.waiting, () => [])) {
-      const sent = Effect.as(send(waiting.threadId, [waiting.entry]), true)
-      if (yield* unlessRefused(waiting.threadId, sent)) yield* Effect.ignore(store.remove(waiting))
+      if (yield* sendOne(waiting.threadId, waiting.entry)) yield* Effect.ignore(store.remove(waiting))
+    }
+    for (const entry of unkept) {
+      const threadId = stringAt(entry, "threadId") ?? ""
+      if (yield* sendOne(threadId, entry)) unkept = unkept.filter((one) => one !== entry)
     }
   }).pipe(
     Effect.onError(() =>
@@ -313,53 +145,16 @@ const make = Effect.fnUntraced(function* (
       let more = true
       while (more) more = yield* advanceCurrent
       const other = others[0]
-      if (other === undefined) return
+      if (other === undefined) return refused.size === 0
       // One that cannot be read is left to the next start, and holds up nobody.
       const left = Effect.catchTag(advance(other), "Unreadable", () => Effect.succeed(false))
       if (!(yield* left)) others = others.filter((one) => one !== other)
     }
   })
 
-  const backoff = Duration.toMillis(Duration.fromInputUnsafe(options.backoff ?? "500 millis"))
-  const longest = Duration.toMillis(Duration.fromInputUnsafe(options.longestBackoff ?? "30 seconds"))
-  const pause = Effect.flatMap(Random.next, (random) =>
-    Effect.sleep(Math.min(longest, backoff * 2 ** (failures - 1)) * (0.75 + random / 2))
-  )
-
-  const work = Effect.gen(function* () {
-    yield* failures === 0 ? Queue.take(wake) : Effect.raceFirst(pause, Queue.take(urgent))
-    const waiting = flushes.splice(0)
-    const result = yield* Effect.result(pass)
-    failures = Result.isSuccess(result) ? 0 : failures + 1
-    if (Result.isFailure(result)) {
-      chunks.drop()
-      if (failures === WARN_AFTER) {
-        yield* report("warning", `${result.failure.message}. It is tried again; the session file keeps what is missing`)
-      }
-    }
-    const arrived = Result.isSuccess(result) && refused.size === 0
-    for (const flush of waiting) yield* Deferred.succeed(flush, arrived)
-  })
-  // A defect would end the mirroring without a word; the next poke begins anew.
-  yield* Effect.forkScoped(
-    Effect.forever(
-      Effect.catchDefect(work, (defect) =>
-        Effect.andThen(report("error", `the mirror failed: ${String(defect)}`), pause)
-      )
-    )
-  )
-
-  const interval = Duration.toMillis(Duration.fromInputUnsafe(options.interval ?? "500 millis"))
-  yield* Effect.acquireRelease(
-    Effect.sync(() => {
-      let ticks = 0
-      // A timer of Effect's would keep Pi from ending.
-      const timer = setInterval(() => {
-        if (!chunks.isEmpty || ++ticks % 2 === 0) Queue.offerUnsafe(wake, undefined)
-      }, interval / 2)
-      return timer.unref()
-    }),
-    (timer) => Effect.sync(() => clearInterval(timer))
+  const worker = yield* MirrorWorker.make(
+    { pass, urgent: () => !chunks.isEmpty, failed: () => chunks.drop(), report },
+    options
   )
 
   const open = Effect.fnUntraced(function* (session: MirrorSession) {
@@ -374,65 +169,47 @@ const make = Effect.fnUntraced(function* (
     const { file, sessionId } = session
     const record = own ?? { state: Follower.initial({ file, threadId, sessionId }), placed: session.fresh }
     if (current !== undefined) others.push(current)
-    const opened = yield* followedFrom(record, session.fresh ? yield* sizeOf(file) : 0)
+    const opened = yield* mirrored(record, session.fresh ? yield* sizeOf(file) : 0)
     // A session whose first line never arrives is found by its record at the next start.
-    if (own === undefined) yield* save(opened)
-    for (const record of records) {
-      const { file } = record.state
-      if (file === opened.state.file || others.some(({ state }) => state.file === file)) continue
-      if ((yield* sizeOf(file)) !== record.state.byteOffset) others.push(yield* followedFrom(record, 0))
+    if (own === undefined) yield* opened.save
+    for (const other of records) {
+      const { byteOffset, file: otherFile } = other.state
+      if (otherFile === file || others.some((one) => one.state().file === otherFile)) continue
+      if ((yield* sizeOf(otherFile)) !== byteOffset) others.push(yield* mirrored(other, 0))
     }
     current = opened
-    yield* Queue.offer(wake, undefined)
+    yield* worker.poke
     return threadId
   })
 
-  const requestContext = Effect.fnUntraced(function* (context: RequestContext) {
-    const followed = current
-    if (followed === undefined) return
-    const { sessionId, threadId } = followed.state
-    const told = { sessionId, systemPrompt: context.systemPrompt, tools: context.tools }
-    const sha256 = createHash("sha256").update(JSON.stringify(told)).digest("hex")
-    if (sha256 === followed.contextSha256) return
-    followed.contextSha256 = sha256
-    const { afterEntryId } = context
-    const at = afterEntryId ?? "start"
-    const entry: JsonObject = {
-      id: `${threadId}:pi:context:${sessionId}:${at}:${sha256.slice(0, 16)}`,
-      threadId,
-      type: "pi.request_context",
-      createdAt: DateTime.formatIso(yield* DateTime.now),
-      payload: { ...told, sha256, ...(afterEntryId === undefined ? {} : { afterEntryId }) }
-    }
-    // Where it cannot be kept it is sent at once, or not at all.
-    yield* store.keep(entry).pipe(Effect.catch(() => Effect.ignore(sink.append(threadId, [entry]))))
+  const requestContext = Effect.fnUntraced(function* (context: RequestContext.RequestContext) {
+    const session = current
+    if (session === undefined) return
+    const state = session.state()
+    const sha256 = RequestContext.sha256Of(state.sessionId, context)
+    if (sha256 === session.contextSha256) return
+    session.contextSha256 = sha256
+    const entry = RequestContext.entryOf(state, context, DateTime.formatIso(yield* DateTime.now))
+    yield* store.keep(entry).pipe(
+      Effect.catch(() =>
+        Effect.sync(() => {
+          unkept = [...unkept, entry].slice(-MAX_UNKEPT)
+        })
+      )
+    )
     mayWait = true
-    yield* save(followed)
-    yield* Queue.offer(wake, undefined)
+    yield* session.save
+    yield* worker.poke
   })
-
-  const flush = (limit: Duration.Input) =>
-    Effect.gen(function* () {
-      const done = yield* Deferred.make<boolean>()
-      flushes.push(done)
-      yield* Queue.offer(wake, undefined)
-      yield* Queue.offer(urgent, undefined)
-      return Option.getOrElse(yield* Effect.timeoutOption(Deferred.await(done), limit), () => false)
-    })
 
   return Mirror.of({
     open,
-    poke: Effect.sync(() => {
-      Queue.offerUnsafe(wake, undefined)
-    }),
+    poke: worker.poke,
     delta: (messageId, delta) =>
       Effect.sync(() => {
-        if (failures === 0 && current !== undefined) chunks.push(messageId, delta)
+        if (!worker.failing() && current !== undefined) chunks.push(messageId, delta)
       }),
     requestContext,
-    flush
+    flush: worker.flush
   })
 })
-
-/** Failures in a row before a person is told that the thread cannot be reached. */
-const WARN_AFTER = 3

@@ -11,6 +11,7 @@ import type * as PlatformError from "effect/PlatformError"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { type JsonObject, isObject, numberAt, stringAt } from "@pi-sessions/core/Json"
+import { explain } from "@pi-sessions/session-file/SessionFileError"
 import { type EndpointError, type EndpointOptions, type ThreadEndpoint } from "./ThreadEndpoint.ts"
 import * as Endpoint from "./ThreadEndpoint.ts"
 import { type Appended, type EntryText, type ThreadFile } from "./ThreadFile.ts"
@@ -158,7 +159,7 @@ const LASTING: ReadonlySet<string> = new Set([
 const fromPlatform = (threadId: string, path: string) => (error: PlatformError.PlatformError) =>
   new ThreadSinkError({
     threadId,
-    reason: `${path} cannot be written (${error.message})`,
+    reason: `${path} cannot be written: ${explain(error)}`,
     remedy: "Check that its directory may be written to and that the disk has space, and append the same entries again",
     retryable: !LASTING.has(error.reason._tag)
   })

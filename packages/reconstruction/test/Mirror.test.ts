@@ -6,6 +6,7 @@ import * as Path from "node:path"
 import { type JsonObject, objectAt, stringAt } from "@pi-sessions/core/Json"
 import * as Session from "@pi-sessions/core/Session"
 import { temporaryFolder } from "@pi-sessions/testing/HermeticPi"
+import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import * as LosslessHydration from "../src/LosslessHydration.ts"
 import { Mirror } from "../src/Mirror.ts"
 import * as ThreadReader from "../src/ThreadReader.ts"
@@ -19,7 +20,13 @@ type Mood = "well" | "unreachable" | "refuses" | "hangs" | "loses its answer"
 class Server {
   mood: Mood = "well"
   batches = 0
-  readonly threads = new Map<string, Map<string, JsonObject>>()
+  /** How often a thread was read, which is all of it. */
+  reads = 0
+  readonly threads: Map<string, Map<string, JsonObject>>
+
+  constructor(threads = new Map<string, Map<string, JsonObject>>()) {
+    this.threads = threads
+  }
 
   entries(threadId = "th"): ReadonlyArray<JsonObject> {
     return [...(this.threads.get(threadId)?.values() ?? [])]
@@ -54,6 +61,7 @@ class Server {
       ThreadSource,
       ThreadSource.of({
         thread: (ref) => {
+          this.reads++
           const lines = this.entries(ref).map((entry) => `${JSON.stringify(entry)}\n`)
           return this.threads.has(ref)
             ? Effect.succeed(ThreadReader.read([Buffer.from(lines.join(""))], ref))
@@ -302,6 +310,76 @@ describe("Mirror", () => {
   )
 
   it.live(
+    "loses nothing when another place went on while this one could not reach the thread",
+    Effect.fnUntraced(function* () {
+      const directory = yield* temporaryFolder
+      const server = new Server()
+      const here = Path.join(directory, "here.jsonl")
+      const there = Path.join(directory, "there.jsonl")
+      Fs.writeFileSync(here, header("s1") + user("u1", "hi"))
+      yield* mirroring(
+        server,
+        directory,
+        Effect.fnUntraced(function* (mirror) {
+          yield* mirror.open(session(here))
+          assert.isTrue(yield* mirror.flush("1 minute"))
+          Fs.copyFileSync(here, there)
+          server.mood = "unreachable"
+          Fs.appendFileSync(here, assistant("a1", "said here"))
+          assert.isFalse(yield* mirror.flush("1 minute"))
+          // The same threads, by a way that is open.
+          Fs.appendFileSync(there, assistant("b1", "said there"))
+          assert.isTrue(yield* mirrorOnce(new Server(server.threads), directory, there, "there"))
+          server.mood = "well"
+          assert.isTrue(yield* mirror.flush("1 minute"))
+        }),
+        "here"
+      )
+      assert.strictEqual(hydrated(server), Fs.readFileSync(here, "utf8"))
+      assert.deepStrictEqual(generations(server), [0, 1])
+      assert.include(JSON.stringify(server.entries()), "said there")
+    })
+  )
+
+  it.live(
+    "reads the thread only when its own record does not say where it goes on",
+    Effect.fnUntraced(function* () {
+      const directory = yield* temporaryFolder
+      const server = new Server()
+      const file = Path.join(directory, "s.jsonl")
+      const state = Path.join(directory, "state")
+      const once = (fresh: boolean) =>
+        mirroring(
+          server,
+          directory,
+          Effect.fnUntraced(function* (mirror) {
+            yield* mirror.open(session(file, "s1", fresh))
+            assert.isTrue(yield* mirror.flush("1 minute"))
+            return server.reads
+          })
+        )
+      Fs.writeFileSync(file, header("s1") + user("u1", "hi"))
+      assert.strictEqual(yield* once(true), 0, "a session that has just begun")
+      Fs.appendFileSync(file, assistant("a1", "hello"))
+      Fs.cpSync(state, `${state}-before`, { recursive: true })
+      assert.strictEqual(yield* once(false), 0, "a restart")
+      assert.strictEqual(yield* once(false), 0, "a restart with nothing new")
+
+      // As a kill leaves it that falls between the sink's answer and the record.
+      Fs.rmSync(state, { recursive: true })
+      Fs.renameSync(`${state}-before`, state)
+      assert.strictEqual(yield* once(false), 1, "what it sends is there already")
+      assert.strictEqual(yield* once(false), 1, "and now it knows")
+
+      Fs.rmSync(state, { recursive: true })
+      assert.strictEqual(yield* once(false), 2, "no record")
+      assert.strictEqual(hydrated(server), Fs.readFileSync(file, "utf8"))
+      assert.deepStrictEqual(generations(server), [0])
+      assert.strictEqual(server.entries().length, 4)
+    })
+  )
+
+  it.live(
     "sends an entry of 20 MB, and mirrors where it can keep nothing on disk",
     Effect.fnUntraced(function* () {
       const directory = yield* temporaryFolder
@@ -322,6 +400,47 @@ describe("Mirror", () => {
       )
       assert.isTrue(hydrated(server) === written)
       assert.include(server.types(), "pi.request_context")
+    })
+  )
+
+  it.live(
+    "mirrors so that a thread delivered twice and in any order gives the file back, and a flipped byte is told",
+    Effect.fnUntraced(function* () {
+      const seed = Number(process.env["PI_SESSIONS_SEED"] ?? 1)
+      const random = SeededRandom.make(seed)
+      const directory = yield* temporaryFolder
+      const server = new Server()
+      const file = Path.join(directory, "s.jsonl")
+      const written = header("s1") + Array.from({ length: 20 }, (_, n) => assistant(`a${n}`, `words ${n} é`)).join("")
+      Fs.writeFileSync(file, written)
+      assert.isTrue(yield* mirrorOnce(server, directory, file))
+      const entries = server.entries()
+      const lineageOf = (delivered: ReadonlyArray<JsonObject>) => {
+        const lines = delivered.map((entry) => `${JSON.stringify(entry)}\n`)
+        return LosslessHydration.choose(ThreadReader.read([Buffer.from(lines.join(""))], "th"), "s1")!
+      }
+      for (let round = 0; round < 20; round++) {
+        const shuffled = [...entries, ...entries.filter(() => random.chance(0.5))]
+          .map((entry) => ({ entry, key: random.next() }))
+          .toSorted((a, b) => a.key - b.key)
+          .map(({ entry }) => entry)
+        const lineage = lineageOf(shuffled)
+        assert.deepStrictEqual(LosslessHydration.gaps(lineage), [], `seed ${seed}`)
+        const bytes = Session.toBytes(LosslessHydration.assemble(lineage, undefined))
+        assert.strictEqual(Buffer.from(bytes).toString("utf8"), written, `seed ${seed}`)
+
+        const at = random.int(21)
+        const flipped = shuffled.map((entry): JsonObject => {
+          const payload = objectAt(entry, "payload") ?? {}
+          if (typeof payload["line"] !== "string" || (payload["seq"] ?? 0) !== at) return entry
+          const line = Buffer.from(payload["line"])
+          const byte = random.int(line.length)
+          line[byte] = (line[byte] ?? 0) ^ (1 << random.int(7))
+          return { ...entry, payload: { ...payload, line: line.toString("utf8") } }
+        })
+        const damage = LosslessHydration.gaps(lineageOf(flipped)).join("; ")
+        assert.match(damage, at === 0 ? /header/ : new RegExp(`\\b${at}\\b`), `seed ${seed}`)
+      }
     })
   )
 

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { NodeServices } from "@effect/platform-node"
 import { Effect } from "effect"
+import { createHash } from "node:crypto"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import * as Session from "@pi-sessions/core/Session"
@@ -183,6 +184,41 @@ describe("SessionFollower", () => {
           entries.filter(({ type }) => type === "pi.assistant").map(({ id }) => id)
         assert.deepStrictEqual(ids(after.entries), ids(before.entries))
         assert.strictEqual(new Set(ids(after.entries)).size, 2)
+      })
+    )
+  )
+
+  it.effect("derives ids as docs/thread.md says", () =>
+    inFile((file, write) =>
+      Effect.gen(function* () {
+        const n = (...parts: ReadonlyArray<string>) =>
+          BigInt(`0x${createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 13)}`)
+        const said = { role: "assistant", content: [{ type: "text", text: "é" }], timestamp: 5 }
+        const result = { role: "toolResult", toolCallId: "c", toolName: "bash", content: [], isError: false }
+        const compaction = { type: "compaction", id: "c1", parentId: "r1", timestamp: "t3", summary: "so far" }
+        write(
+          fileOf([
+            header,
+            JSON.stringify({ type: "message", id: "a1", parentId: null, timestamp: "t1", message: said }),
+            JSON.stringify({ type: "message", id: "r1", parentId: "a1", timestamp: "t2", message: result }),
+            JSON.stringify({ ...compaction, firstKeptEntryId: "a1", tokensBefore: 7 })
+          ])
+        )
+        const { entries } = yield* followAll(start(file))
+        const first = `th:pi:idx:${n("pi.assistant", "", '{"content":[{"type":"text","text":"é"}],"timestamp":5}')}`
+        assert.deepStrictEqual(
+          entries.map(({ id }) => id),
+          [
+            "th:pi:raw:s1:0:0",
+            "th:pi:raw:s1:0:1",
+            first,
+            "th:pi:raw:s1:0:2",
+            `th:pi:idx:${n("pi.tool_result", "t2", '{"toolCallId":"c","toolName":"bash","content":[],"isError":false}')}`,
+            "th:pi:raw:s1:0:3",
+            `th:pi:idx:${n("pi.compaction", "t3", '{"summary":"so far","tokensBefore":7}')}`
+          ]
+        )
+        assert.deepInclude(entries.at(-1)?.["payload"], { keptFrom: first })
       })
     )
   )
