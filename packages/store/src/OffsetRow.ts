@@ -5,7 +5,7 @@
 import * as Schema from "effect/Schema"
 import { type FrameFields, unquote } from "./SegmentFrame.ts"
 import { ByteCount, Crc32, EntrySeq, Seq } from "./WireField.ts"
-import { isSound, sealText } from "./internal/checkedLine.ts"
+import { isSound, sealedText } from "./internal/checkedLine.ts"
 
 export const SCHEMA_ID = "pi.session_store_v2.offset_index.v1"
 
@@ -38,8 +38,11 @@ export const ofFrame = (frame: FrameFields, byteOffset: number, byteLength: numb
 })
 
 /** The line of a row, newline included. */
-export const encode = (row: OffsetRow): Buffer =>
-  sealText(
+export const encode = (row: OffsetRow): Buffer => Buffer.from(encodeText(row))
+
+/** As `encode`, as text: to join many. */
+export const encodeText = (row: OffsetRow): string =>
+  sealedText(
     `{"schema":"${SCHEMA_ID}","entry_seq":${row.entry_seq},"entry_id":${JSON.stringify(row.entry_id)},` +
       `"parent_entry_id":${row.parent_entry_id === null ? "null" : JSON.stringify(row.parent_entry_id)},` +
       `"entry_type":${JSON.stringify(row.entry_type)},"segment_seq":${row.segment_seq},"frame_seq":${row.frame_seq},` +
@@ -47,10 +50,12 @@ export const encode = (row: OffsetRow): Buffer =>
   )
 
 const NUMBER = "(0|[1-9][0-9]{0,14})"
+/** Counted from 1. */
+const SEQ = "([1-9][0-9]{0,14})"
 const STRING = '("(?:[^"\\\\\\u0000-\\u001f]|\\\\.)*")'
 const ROW = new RegExp(
   `^\\{"schema":"${SCHEMA_ID.replaceAll(".", "\\.")}","entry_seq":${NUMBER},"entry_id":${STRING},` +
-    `"parent_entry_id":(?:null|${STRING}),"entry_type":${STRING},"segment_seq":${NUMBER},"frame_seq":${NUMBER},` +
+    `"parent_entry_id":(?:null|${STRING}),"entry_type":${STRING},"segment_seq":${SEQ},"frame_seq":${SEQ},` +
     `"byte_offset":${NUMBER},"byte_length":${NUMBER},"crc32":"[0-9a-f]{8}"\\}$`
 )
 

@@ -87,9 +87,11 @@ export type Decoded =
   | { readonly _tag: "Damaged"; readonly reason: string }
 
 const NUMBER = "(0|[1-9][0-9]{0,14})"
+/** Counted from 1. */
+const SEQ = "([1-9][0-9]{0,14})"
 const STRING = '("(?:[^"\\\\\\u0000-\\u001f]|\\\\.)*")'
 const HEADER = new RegExp(
-  `^\\{"schema":"${SCHEMA_ID.replaceAll(".", "\\.")}","segment_seq":${NUMBER},"frame_seq":${NUMBER},"entry_seq":${NUMBER},` +
+  `^\\{"schema":"${SCHEMA_ID.replaceAll(".", "\\.")}","segment_seq":${SEQ},"frame_seq":${SEQ},"entry_seq":${NUMBER},` +
     `"entry_id":${STRING},"parent_entry_id":(?:null|${STRING}),"entry_type":${STRING},"payload_length":${NUMBER},` +
     `("unterminated":true,)?"prev_hash":"([0-9a-f]{64})","crc32":"([0-9a-f]{8})"\\}$`
 )

@@ -336,7 +336,7 @@ const extendIndex = Effect.fnUntraced(function* (
   const log = new AppendLog(path, layout.offsets, byteLength, created)
   const put = Effect.fnUntraced(function* (rows: ReadonlyArray<OffsetRow.OffsetRow>) {
     for (const row of rows) seqById.set(detached(row.entry_id), row.entry_seq)
-    yield* log.write(Buffer.concat(rows.map((row) => OffsetRow.encode(row))))
+    yield* log.write(Buffer.from(rows.map((row) => OffsetRow.encodeText(row)).join("")))
   })
   const extend = Effect.gen(function* () {
     for (const sealed of manifest.segments) {

@@ -152,7 +152,7 @@ const scanSegments = Effect.fnUntraced(function* (
         `a sealed segment has ${size} bytes in place of ${sealed.byte_length}`
       )
     }
-    const rows: Array<Buffer> = []
+    const rows: Array<string> = []
     yield* withFile(path, "r", (file) =>
       Effect.gen(function* () {
         for (let from = 0; from < size;) {
@@ -164,12 +164,15 @@ const scanSegments = Effect.fnUntraced(function* (
               report(invariant, path, byteOffset, wrong)
             }
             adrift = false
-            if (frame.parent_entry_id !== null && !ids.has(frame.parent_entry_id)) {
+            const parentId = frame.parent_entry_id
+            // Most entries follow the one before them; the header is no entry.
+            const followsLast = head !== undefined && head.entry_seq > 0 && parentId === head.entry_id
+            if (parentId !== null && !followsLast && !ids.has(parentId)) {
               report(
                 "INV-001",
                 path,
                 byteOffset,
-                `entry ${frame.entry_id} has an unknown parent ${frame.parent_entry_id}`
+                `entry ${frame.entry_id} has an unknown parent ${parentId}`
               )
             }
             if (frame.entry_seq > 0) ids.add(detached(frame.entry_id))
@@ -178,7 +181,7 @@ const scanSegments = Effect.fnUntraced(function* (
               headAt.set(frame.entry_seq, head.chain_hash)
               idAt.set(frame.entry_seq, frame.entry_id)
             }
-            rows.push(OffsetRow.encode(OffsetRow.ofFrame(frame, byteOffset, found.end - found.start)))
+            rows.push(OffsetRow.encodeText(OffsetRow.ofFrame(frame, byteOffset, found.end - found.start)))
             frameCount = frame.entry_seq + 1
             return undefined
           })
@@ -196,7 +199,7 @@ const scanSegments = Effect.fnUntraced(function* (
     if (sealed !== undefined && head !== undefined && !adrift && head.chain_hash !== sealed.chain_hash) {
       report("INV-005", path, size, "the segment does not end where its manifest says the chain does")
     }
-    yield* compareIndex(index, Buffer.concat(rows), report)
+    yield* compareIndex(index, Buffer.from(rows.join("")), report)
   }
   if (index.byteLength > index.checked && !index.lost) {
     report("INV-003", layout.offsets, index.checked, "rows without a frame")

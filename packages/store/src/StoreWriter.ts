@@ -447,7 +447,7 @@ export class StoreWriter {
     Needs
   > {
     const rows = this.#rows.slice(this.#rowsWritten)
-    if (rows.length > 0) yield* this.#index.write(Buffer.concat(rows.map((row) => OffsetRow.encode(row))))
+    if (rows.length > 0) yield* this.#index.write(Buffer.from(rows.map((row) => OffsetRow.encodeText(row)).join("")))
     this.#rowsWritten = this.#rows.length
     this.#rowBytes = 0
   })

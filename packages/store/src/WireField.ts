@@ -1,14 +1,17 @@
 /** Fields that several records of the wire contract share. */
 import * as Schema from "effect/Schema"
 
+/** Numbers have at most 15 digits, which every reader of JSON takes as they are. */
+const NUMBER_MAX = 999_999_999_999_999
+
 /** A number counted from 1: of a segment, of a frame in its segment, of a checkpoint. */
-export const Seq = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }))
+export const Seq = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: NUMBER_MAX }))
 
 /** Position in the session: 0 is its header, entries follow from 1 without a gap. */
-export const EntrySeq = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }))
+export const EntrySeq = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: NUMBER_MAX }))
 
 /** How many of something, or where in a file, in bytes. */
-export const ByteCount = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }))
+export const ByteCount = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: NUMBER_MAX }))
 
 /** How many of something. */
 export const Count = ByteCount

@@ -18,7 +18,10 @@ export const hex8 = (value: number): string =>
 export const seal = (record: JsonObject): Buffer => sealText(JSON.stringify(record).slice(0, -1))
 
 /** As `seal`, of the record's text without its closing brace. */
-export const sealText = (open: string): Buffer => Buffer.from(`${open},"crc32":"${hex8(crc32(Buffer.from(open)))}"}\n`)
+export const sealText = (open: string): Buffer => Buffer.from(sealedText(open))
+
+/** As `sealText`, before it is encoded. */
+export const sealedText = (open: string): string => `${open},"crc32":"${hex8(crc32(open))}"}\n`
 
 /** Whether the line `bytes[start, end)`, newline excluded, ends in the checksum of what comes before it. */
 export const isSound = (bytes: Buffer, start: number, end: number): boolean => {
