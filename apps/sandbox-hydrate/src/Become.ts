@@ -1,7 +1,7 @@
 /** Becoming another program: this process is replaced where Node can, else a child stands in for it. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { type ChildProcess, spawn } from "node:child_process"
+import type { ChildProcess } from "node:child_process"
 import { accessSync, constants } from "node:fs"
 import { delimiter, resolve } from "node:path"
 
@@ -50,6 +50,7 @@ export const become = Effect.fn("Become.become")(function* (
       execve.call(process, program, [command, ...args], process.env)
     })
   }
+  const { spawn } = yield* Effect.promise(() => import("node:child_process"))
   return yield* Effect.callback<number>((resume) => {
     let child: ChildProcess | undefined
     const passOn = (signal: NodeJS.Signals): void => void child?.kill(signal)

@@ -18,8 +18,23 @@ export class WrongUsage extends Schema.TaggedError<WrongUsage>()("WrongUsage", {
   }
 }
 
+const MODES = ["auto", "lossless", "semantic"] as const
+const TOOLS = ["pairs", "flatten", "omit"] as const
+
+/** The setting that must be one of `choices`, the first by default. */
+const oneOf = <Choice extends string>(
+  variable: string,
+  given: string | undefined,
+  choices: readonly [Choice, ...ReadonlyArray<Choice>]
+): Effect.Effect<Choice, WrongUsage> => {
+  const chosen = given === undefined ? choices[0] : choices.find((choice) => choice === given)
+  return chosen === undefined
+    ? Effect.fail(new WrongUsage({ text: `${variable}=${JSON.stringify(given)} is none of ${choices.join(", ")}` }))
+    : Effect.succeed(chosen)
+}
+
 const text = (name: string) =>
-  Config.option(Config.String(name)).pipe(Config.map((value) => Option.filter(value, (given) => given !== "")))
+  Config.option(Config.String(name)).pipe(Config.map((value) => Option.getOrUndefined(value) || undefined))
 
 const settings = Config.all({
   thread: text("ARBE_THREAD_ID"),
@@ -29,8 +44,8 @@ const settings = Config.all({
   out: text("SANDBOX_SESSION_FILE"),
   sessionDir: text("SANDBOX_SESSION_DIR"),
   sessionId: text("SANDBOX_SESSION_ID"),
-  mode: Config.Literals(["auto", "lossless", "semantic"], "SANDBOX_MODE").pipe(Config.withDefault("auto")),
-  tools: Config.Literals(["pairs", "flatten", "omit"], "SANDBOX_TOOLS").pipe(Config.withDefault("pairs"))
+  mode: text("SANDBOX_MODE"),
+  tools: text("SANDBOX_TOOLS")
 })
 
 /** Hydrates once. `overrides` are settings by the names of their variables, and beat the environment. */
@@ -39,32 +54,35 @@ export const hydrate = Effect.fn("SandboxHydrate.hydrate")(
     const given = yield* settings.pipe(
       Effect.mapError((error) => new WrongUsage({ text: error.message.replace(/\s+/g, " ") }))
     )
-    const cwd = Option.getOrElse(given.cwd, () => process.cwd())
-    const ref = Option.orElse(given.file, () => given.thread)
-    if (Option.isNone(ref)) {
+    const mode = yield* oneOf("SANDBOX_MODE", given.mode, MODES)
+    const tools = yield* oneOf("SANDBOX_TOOLS", given.tools, TOOLS)
+    const ref = given.file ?? given.thread
+    if (ref === undefined) {
       return yield* new WrongUsage({ text: "which thread? Set ARBE_THREAD_ID, or give --thread ID or --file PATH" })
     }
-    if (Option.isNone(given.file) && Option.isNone(given.url)) {
+    if (given.file === undefined && given.url === undefined) {
       return yield* new WrongUsage({ text: "where is the thread? Set ARBE_URL, or give --url URL or --file PATH" })
     }
-    const folder = Option.getOrElse(given.thread, () => basename(ref.value).replace(/\.jsonl?$/, ""))
-    const target = Option.match(given.out, {
-      onSome: SessionTarget.layerFile,
-      onNone: () =>
-        SessionTarget.layerDirectory(
-          Option.getOrElse(given.sessionDir, () => join("arbe-sessions", fileName(folder).replace(/\.jsonl$/, "")))
-        )
-    })
-    const threads = Option.isSome(given.file)
-      ? ThreadSource.layerFile
-      : ThreadSource.layerHttp().pipe(
-          Layer.provide((yield* Effect.promise(() => import("effect/http/FetchHttpClient"))).layer)
-        )
+    const folder = given.thread ?? basename(ref).replace(/\.jsonl?$/, "")
+    const target =
+      given.out === undefined
+        ? SessionTarget.layerDirectory(
+            given.sessionDir ?? join("arbe-sessions", fileName(folder).replace(/\.jsonl$/, ""))
+          )
+        : SessionTarget.layerFile(given.out)
+    // The client of servers is loaded where there is a server to ask.
+    const threads =
+      given.file === undefined
+        ? ThreadSource.layerHttp().pipe(
+            Layer.provide((yield* Effect.promise(() => import("effect/http/FetchHttpClient"))).layer)
+          )
+        : ThreadSource.layerFile
+    const { sessionId } = given
     const hydration: Hydration = yield* Effect.flatMap(Hydrate, (service) =>
-      service.hydrate(ref.value, cwd, {
-        mode: given.mode,
-        tools: given.tools,
-        ...Option.match(given.sessionId, { onNone: () => ({}), onSome: (sessionId) => ({ sessionId }) })
+      service.hydrate(ref, given.cwd ?? process.cwd(), {
+        mode,
+        tools,
+        ...(sessionId === undefined ? {} : { sessionId })
       })
     ).pipe(Effect.provide(Layer.mergeAll(Hydrate.layer.pipe(Layer.provide(threads)), target)))
     return hydration

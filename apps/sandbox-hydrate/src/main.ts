@@ -1,10 +1,16 @@
 #!/usr/bin/env node
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
+import * as NodePath from "@effect/platform-node/NodePath"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
-import * as NodeServices from "@effect/platform-node/NodeServices"
 import { HELP, parse } from "./Arguments.ts"
 import { become } from "./Become.ts"
 import { WrongUsage, hydrate } from "./SandboxHydrate.ts"
+import { setFlagsFromString } from "node:v8"
+
+// What is read of a thread stays until it is written: a nursery that grows with it, to 128 MB, only waits to be copied.
+setFlagsFromString("--semi-space-growth-factor=1")
 
 const program = Effect.gen(function* () {
   const { settings, command, help, problem } = parse(process.argv.slice(2))
@@ -32,6 +38,7 @@ program.pipe(
       process.exitCode = error._tag === "WrongUsage" ? 2 : 1
     })
   ),
-  Effect.provide(NodeServices.layer),
+  // Not all of NodeServices: what is loaded is start-up.
+  Effect.provide(Layer.mergeAll(NodeFileSystem.layer, NodePath.layer)),
   NodeRuntime.runMain({ disableErrorReporting: true })
 )

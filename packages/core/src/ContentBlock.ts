@@ -1,6 +1,6 @@
 /** Content blocks of messages, as Pi 0.78.0 to 1.5.2 write them. Unknown fields are allowed and kept. */
 import * as Schema from "effect/Schema"
-import { AnyJson, AnyJsonObject } from "./Json.ts"
+import { AnyJson, AnyJsonObject, type Loose, isOptional } from "./Json.ts"
 
 export const TextBlock = Schema.Struct({
   type: Schema.Literal("text"),
@@ -46,7 +46,24 @@ export type UnknownBlock = typeof UnknownBlock.Type
 export const UserBlock = Schema.Union([TextBlock, ImageBlock])
 export const AssistantBlock = Schema.Union([TextBlock, ThinkingBlock, ToolCallBlock])
 
-export const isTextBlock = Schema.is(TextBlock)
-export const isThinkingBlock = Schema.is(ThinkingBlock)
-export const isImageBlock = Schema.is(ImageBlock)
-export const isToolCallBlock = Schema.is(ToolCallBlock)
+// Guards in plain code, since there is so much to guard: of JSON values each says just what its schema says (tested).
+
+export const isTextBlock = (value: UnknownBlock): value is TextBlock => {
+  const { type, text, textSignature }: Loose<TextBlock> = value
+  return type === "text" && typeof text === "string" && isOptional(textSignature, "string")
+}
+
+export const isThinkingBlock = (value: UnknownBlock): value is ThinkingBlock => {
+  const { type, thinking, thinkingSignature, redacted }: Loose<ThinkingBlock> = value
+  return (
+    type === "thinking" &&
+    typeof thinking === "string" &&
+    isOptional(thinkingSignature, "string") &&
+    isOptional(redacted, "boolean")
+  )
+}
+
+export const isImageBlock = (value: UnknownBlock): value is ImageBlock => {
+  const { type, data, mimeType }: Loose<ImageBlock> = value
+  return type === "image" && typeof data === "string" && typeof mimeType === "string"
+}

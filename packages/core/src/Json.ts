@@ -43,3 +43,10 @@ export const objectAt = (object: JsonObject, key: string): JsonObject | undefine
   const value = object[key]
   return isObject(value) ? value : undefined
 }
+
+/** What a guard in plain code starts from: the members of a type, each of them anything yet. */
+export type Loose<Type> = { readonly [Key in keyof Type]?: unknown }
+
+/** Whether a member is absent or of that type. */
+export const isOptional = (value: unknown, type: "string" | "number" | "boolean"): boolean =>
+  value === undefined || typeof value === type

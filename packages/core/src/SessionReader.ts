@@ -34,8 +34,9 @@ const KNOWN = [
 const stringIn = (bytes: Uint8Array, range: Range): string | undefined =>
   range.start < 0 || bytes[range.start] !== 0x22 ? undefined : decodeString(bytes, range.start, range.end)
 
-const knownStringIn = (bytes: Uint8Array, range: Range): string | undefined => {
+const knownStringIn = (bytes: Uint8Array, range: Range, previous = ""): string | undefined => {
   if (range.start < 0) return undefined
+  if (previous !== "" && isWritten(bytes, range, previous)) return previous
   for (const known of KNOWN) if (isWritten(bytes, range, known)) return known
   return stringIn(bytes, range)
 }
@@ -44,6 +45,19 @@ const knownStringIn = (bytes: Uint8Array, range: Range): string | undefined => {
 const RECOVERY_WORK = 32
 
 const isSpace = (byte: number): boolean => byte === 0x20 || byte === 0x0d || byte === 0x09
+
+export interface SessionReaderOptions {
+  /** The number of the first line; 1 unless the lines before it were read elsewhere. */
+  readonly firstLine?: number
+  /**
+   * Is offered each line of valid UTF-8 before it is read, and returns whether it took it: for programs that know most
+   * of their lines better than this reader does. What is no JSON object or a header must be left to the reader. Lines
+   * that were read before are had by `drain`.
+   */
+  readonly take?:
+    | ((bytes: Uint8Array, start: number, end: number, line: number, byteOffset: number) => boolean)
+    | undefined
+}
 
 export class SessionReader {
   readonly #scanner = new JsonScanner()
@@ -54,6 +68,8 @@ export class SessionReader {
   #sawValue = false
   /** Most entries follow the one before them: its id need not be decoded again. */
   #previousId = ""
+  /** Lines of one type come in a row, and other programs have types that are not known here. */
+  #previousType = ""
   #sawCrlf = false
   /** Pieces of a line whose newline has not come yet. */
   #pending: Array<Uint8Array> = []
@@ -62,6 +78,12 @@ export class SessionReader {
   #offset = 0
   #batch: Array<SessionLine> = []
   #ended = false
+  readonly #take: SessionReaderOptions["take"]
+
+  constructor(options: SessionReaderOptions = {}) {
+    this.#take = options.take
+    this.#line = (options.firstLine ?? 1) - 1
+  }
 
   /** The header, once its line has been read. */
   get header(): HeaderLine | undefined {
@@ -105,6 +127,13 @@ export class SessionReader {
     }
     if (start < chunk.length) this.#pending.push(chunk.subarray(start))
     return this.#batch
+  }
+
+  /** The lines that the push or end under way has read so far; it will not return them again. */
+  drain(): ReadonlyArray<SessionLine> {
+    const batch = this.#batch
+    if (batch.length > 0) this.#batch = []
+    return batch
   }
 
   /** Ends the input: returns the last line when it had no newline. Call once. */
@@ -153,12 +182,15 @@ export class SessionReader {
       this.#sawCrlf = true
       this.#report("crlf", number, offset, "lines end in CR LF (reported once); Pi reads them, and writes LF")
     }
+    if (validUtf8 && this.#take?.(bytes, start, end, number, offset) === true) {
+      this.#sawValue = true
+      if (!terminated) this.#unterminated(number)
+      return
+    }
     const at = this.#scanner.scan(bytes, start, end)
     if (at >= 0 && this.#isSpace(bytes, at, end)) {
       this.#value(bytes, start, end, number, offset, terminated, false)
-      if (!terminated) {
-        this.#report("missing-final-newline", number, this.#offset, "no newline at the end of the file")
-      }
+      if (!terminated) this.#unterminated(number)
       return
     }
     if (this.#isSpace(bytes, start, end) || decodeUtf8(bytes, start, end).trim() === "") {
@@ -166,6 +198,10 @@ export class SessionReader {
       return
     }
     this.#recover(bytes, start, end, number, offset, terminated)
+  }
+
+  #unterminated(line: number): void {
+    this.#report("missing-final-newline", line, this.#offset, "no newline at the end of the file")
   }
 
   #isSpace(bytes: Uint8Array, from: number, end: number): boolean {
@@ -192,13 +228,15 @@ export class SessionReader {
       this.#batch.push(new SessionLine(bytes, start, end, line, byteOffset, terminated))
       return
     }
-    const type = knownStringIn(bytes, scanner.type)
+    const type = knownStringIn(bytes, scanner.type, this.#previousType)
     const id = stringIn(bytes, scanner.id) ?? null
     if (type === "session") {
       this.#headerCandidate(bytes, start, end, line, byteOffset, terminated, id)
       return
     }
     this.#sawValue = true
+    // Only a type without escapes and multi-byte characters is written as it reads.
+    this.#previousType = type !== undefined && type.length === scanner.type.end - scanner.type.start - 2 ? type : ""
     if (type === undefined) {
       this.#report("missing-type", line, byteOffset, 'an object without a "type"; it is kept but is no entry')
       this.#batch.push(new SessionLine(bytes, start, end, line, byteOffset, terminated))
@@ -299,9 +337,7 @@ export class SessionReader {
       const where = byteOffset + errorAt - start
       this.#report("malformed-line", line, byteOffset, `no JSON (near byte ${where})${what}; the rest is kept as it is`)
     }
-    if (damagedFrom < 0 && !terminated) {
-      this.#report("missing-final-newline", line, this.#offset, "no newline at the end of the file")
-    }
+    if (damagedFrom < 0 && !terminated) this.#unterminated(line)
   }
 
   /**

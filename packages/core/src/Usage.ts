@@ -1,6 +1,6 @@
 /** Tokens and money of one model call, as Pi records them. */
 import * as Schema from "effect/Schema"
-import { AnyJson } from "./Json.ts"
+import { AnyJson, type Json, type JsonObject, type Loose, isObject, isOptional } from "./Json.ts"
 
 export const Cost = Schema.Struct({
   /** US dollars. */
@@ -28,4 +28,30 @@ export const Usage = Schema.Struct({
 })
 export type Usage = typeof Usage.Type
 
-export const isUsage = Schema.is(Usage)
+/** In plain code, since there is so much to guard: of JSON values just what the schema says (tested). */
+export const isUsage = (value: Json | undefined): value is Usage & JsonObject => {
+  if (!isObject(value)) return false
+  const { input, output, cacheRead, cacheWrite, totalTokens, cacheWrite1h, reasoning, cost }: Loose<Usage> = value
+  return (
+    isOptional(input, "number") &&
+    isOptional(output, "number") &&
+    isOptional(cacheRead, "number") &&
+    isOptional(cacheWrite, "number") &&
+    isOptional(totalTokens, "number") &&
+    isOptional(cacheWrite1h, "number") &&
+    isOptional(reasoning, "number") &&
+    (cost === undefined || isCost(value["cost"]))
+  )
+}
+
+const isCost = (value: Json | undefined): boolean => {
+  if (!isObject(value)) return false
+  const { input, output, cacheRead, cacheWrite, total }: Loose<Cost> = value
+  return (
+    isOptional(input, "number") &&
+    isOptional(output, "number") &&
+    isOptional(cacheRead, "number") &&
+    isOptional(cacheWrite, "number") &&
+    isOptional(total, "number")
+  )
+}

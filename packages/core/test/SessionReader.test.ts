@@ -388,6 +388,36 @@ describe("SessionReader.push", () => {
     assert.isEmpty(reader.end())
   })
 
+  it("offers each line to who knows it better, and has the lines before it", () => {
+    const seen: Array<string> = []
+    const reader = new SessionReader({
+      take: (bytes, start, end, line, byteOffset) => {
+        for (const read of reader.drain()) seen.push(`read ${read.line}`)
+        const taken = Buffer.from(bytes.subarray(start, end)).toString() === two
+        seen.push(`${taken ? "took" : "left"} ${line} ${byteOffset}`)
+        return taken
+      }
+    })
+    for (const read of reader.push(Buffer.from(text(headerText, one, two, three, "torn"))))
+      seen.push(`read ${read.line}`)
+    const fourth = third + size(two) + 1
+    assert.deepStrictEqual(seen, [
+      "left 1 0",
+      "read 1",
+      `left 2 ${second}`,
+      "read 2",
+      `took 3 ${third}`,
+      `left 4 ${fourth}`,
+      "read 4",
+      `left 5 ${fourth + size(three) + 1}`,
+      "read 5"
+    ])
+    assert.deepStrictEqual(
+      reader.diagnostics.map(({ code, line }) => [code, line]),
+      [["malformed-line", 5]]
+    )
+  })
+
   it("knows the header once its line is complete", () => {
     const reader = new SessionReader()
     const headerAfter = (chunk: string): JsonObject | undefined => {

@@ -2,81 +2,123 @@
  * Finds the answers that were cut off: runs of chunks without the `pi.assistant` that should follow. Only the chunks of
  * the answer being streamed are held, undecoded, and they are forgotten as soon as it is complete.
  */
-import * as Schema from "effect/Schema"
-import { stringAt } from "@pi-sessions/core/Json"
-import { type SessionEntry } from "@pi-sessions/core/SessionLine"
-import { Chunk, type Interrupted } from "./Thread.ts"
+import { type Json, type JsonObject, isObject, isOptional, objectAt, stringAt } from "@pi-sessions/core/Json"
+import { type SessionLine } from "@pi-sessions/core/SessionLine"
+import { type Assistant, type Chunk, type Interrupted } from "./Thread.ts"
+import { type ChunkLine } from "./internal/chunkLine.ts"
 
-const isChunkEntry = Schema.is(Schema.Struct({ payload: Chunk }))
-
-/** Chunks look alike at their start; the message they belong to is all that is needed to tell runs apart. */
-const messageIdOf = (line: SessionEntry): string | undefined => {
-  const value = line.decode()
-  return isChunkEntry(value) ? value.payload.messageId : undefined
+/** An interrupted answer, and how many of the thread's entries stand before it. */
+export interface Cut {
+  readonly entry: Interrupted
+  readonly at: number
 }
 
 export class ChunkRuns {
-  #run: Array<SessionEntry> = []
-  #messageId: string | undefined
+  #run: Array<SessionLine> = []
+  /** The run's first chunk, which tells whose it is. */
+  #first: Chunk | undefined
+  /** The id of its message as it stands in a line. */
+  #messageId: Uint8Array = new Uint8Array(0)
   /** Where in the thread's entries an interrupted answer goes, should this run turn out to be one. */
   #at = 0
 
-  /** Takes a chunk; `at` is how many entries the thread had before it. Returns the answer that it shows to be cut off. */
-  push(line: SessionEntry, at: number): { readonly entry: Interrupted; readonly at: number } | undefined {
-    // One message streams at a time: only the first chunk of a run is decoded, and those that may start another.
-    const messageId = this.#run.length === 0 || this.#startsAnother(line) ? messageIdOf(line) : this.#messageId
-    const cut = this.#run.length > 0 && messageId !== this.#messageId ? this.end() : undefined
+  /**
+   * Takes a chunk, `known` if its line was; `at` is how many entries the thread had before it. Returns the answer that
+   * it shows to be cut off.
+   */
+  push(line: SessionLine, at: number, known?: ChunkLine): Cut | undefined {
+    // One message streams at a time: only the first chunk of a run is decoded, where lines are known.
+    let cut: Cut | undefined
+    if (this.#run.length === 0 || known?.isOf(this.#messageId) !== true) {
+      const chunk = known === undefined ? chunkOf(line) : known.decode()
+      if (this.#run.length > 0 && chunk?.messageId !== this.#first?.messageId) cut = this.end()
+      if (this.#run.length === 0) {
+        this.#first = chunk
+        this.#messageId = Buffer.from(JSON.stringify(chunk?.messageId ?? ""), "utf8")
+      }
+    }
     this.#run.push(line)
-    this.#messageId = messageId
     this.#at = at
     return cut
   }
 
   /**
-   * An answer has come, with this content as JSON text: the run's own when it holds the run's first words, else the
-   * run was cut off before it.
+   * An answer has come, with this content: the run's own when it holds the run's first words, else the run was cut off
+   * before it.
    */
-  answered(content: string): { readonly entry: Interrupted; readonly at: number } | undefined {
-    const [first] = joined(this.#run.slice(0, 1))
-    const own =
-      first === undefined || first.type === "toolCall" || content.includes(JSON.stringify(first.text).slice(1, -1))
-    if (!own) return this.end()
+  answered(content: Assistant["content"]): Cut | undefined {
+    const first = this.#run.length === 0 ? undefined : this.#first
+    const text = first?.delta.text ?? ""
+    if (first !== undefined && text !== "" && first.delta.type !== "toolCall" && !holds(content, text))
+      return this.end()
     this.#run = []
     return undefined
   }
 
   /** A person has spoken. Chunks that do not name their message cannot go on after that. */
-  spoken(): { readonly entry: Interrupted; readonly at: number } | undefined {
-    return this.#messageId === undefined ? this.end() : undefined
+  spoken(): Cut | undefined {
+    return this.#first?.messageId === undefined ? this.end() : undefined
   }
 
   /** No answer will come any more. */
-  end(): { readonly entry: Interrupted; readonly at: number } | undefined {
+  end(): Cut | undefined {
     const run = this.#run
     this.#run = []
     const last = run.at(-1)
-    if (last === undefined || last.id === null) return undefined
+    if (last === undefined) return undefined
     const parts = joined(run)
     if (parts.length === 0) return undefined
-    const createdAt = stringAt(last.decode(), "createdAt")
+    const value = objectIn(last)
+    const createdAt = stringAt(value, "createdAt")
     const entry: Interrupted = {
-      id: last.id,
+      id: stringAt(value, "id") ?? "",
       ...(createdAt === undefined ? {} : { createdAt }),
       type: "interrupted",
       payload: { parts }
     }
     return { entry, at: this.#at }
   }
-
-  #startsAnother(line: SessionEntry): boolean {
-    return this.#messageId !== undefined && !line.text.includes(JSON.stringify(this.#messageId))
-  }
 }
 
-const joined = (run: ReadonlyArray<SessionEntry>): ReadonlyArray<{ readonly type: string; readonly text: string }> => {
+const objectIn = (line: SessionLine): JsonObject => {
+  const value: Json = JSON.parse(line.text)
+  return isObject(value) ? value : {}
+}
+
+/** The chunk in a line; undefined when it lacks what a chunk needs. */
+const chunkOf = (line: SessionLine): Chunk | undefined => {
+  const payload = objectAt(objectIn(line), "payload")
+  return payload !== undefined && isChunk(payload) ? payload : undefined
+}
+
+/** What the schema says, in plain code (tested). */
+export const isChunk = (payload: JsonObject): payload is JsonObject & Chunk => {
+  const { messageId, idx, delta } = payload
+  return (
+    isOptional(messageId, "string") &&
+    isOptional(idx, "number") &&
+    isObject(delta) &&
+    typeof delta["type"] === "string" &&
+    isOptional(delta["text"], "string")
+  )
+}
+
+/** Whether an answer says `text` somewhere. */
+const holds = (content: Assistant["content"], text: string): boolean => {
+  if (typeof content === "string") return content.includes(text)
+  for (const block of content) {
+    const { text: said, thinking }: { readonly type: string; readonly text?: unknown; readonly thinking?: unknown } =
+      block
+    if (typeof said === "string" && said.includes(text)) return true
+    if (typeof thinking === "string" && thinking.includes(text)) return true
+  }
+  return JSON.stringify(content).includes(JSON.stringify(text).slice(1, -1))
+}
+
+const joined = (run: ReadonlyArray<SessionLine>): Interrupted["payload"]["parts"] => {
   const chunks = run.flatMap((line, order) => {
-    const value = line.decode()
-    return isChunkEntry(value) ? [{ ...value.payload.delta, idx: value.payload.idx ?? order }] : []
+    const chunk = chunkOf(line)
+    return chunk === undefined ? [] : [{ ...chunk.delta, idx: chunk.idx ?? order }]
   })
   const parts: Array<{ readonly type: string; readonly text: string }> = []
   for (const { type, text = "" } of chunks.sort((a, b) => a.idx - b.idx)) {

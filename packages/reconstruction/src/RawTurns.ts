@@ -8,7 +8,7 @@ import { contentText } from "@pi-sessions/core/ModelContext"
 import { SessionEntry } from "@pi-sessions/core/SessionLine"
 import { SessionReader } from "@pi-sessions/core/SessionReader"
 import { type Lineage, bytesOf } from "./LosslessHydration.ts"
-import { lenient } from "./LenientEntry.ts"
+import { isFlawless, lenient } from "./LenientEntry.ts"
 import { type RawEntry, type Thread, type ThreadEntry } from "./Thread.ts"
 import { isThreadEntry } from "./ThreadReader.ts"
 
@@ -111,11 +111,11 @@ export const substitute = (thread: Thread, lineage: Lineage): ReadonlyArray<Thre
   for (const survivor of survivors) {
     const made = projected(survivor.entry, idOf)
     if (made === undefined) continue
-    const { entry } = lenient(made)
+    const entry = isFlawless(made) ? made : lenient(made).entry
     const payload = objectAt(entry, "payload") ?? {}
     const key = keyOf(String(entry["type"]), payload)
     if (key !== undefined) repeated.set(key, (repeated.get(key) ?? 0) + 1)
-    if (!onBranch.has(survivor) || !isThreadEntry(entry)) continue
+    if (!onBranch.has(survivor) || !(isFlawless(entry) || isThreadEntry(entry))) continue
     const same = bySeq.get(survivor.seq)
     if (same === undefined) bySeq.set(survivor.seq, [entry])
     else same.push(entry)
@@ -137,11 +137,38 @@ export const substitute = (thread: Thread, lineage: Lineage): ReadonlyArray<Thre
   })
 }
 
-/** How many of the thread's turns after its last raw line the raw lines do not hold. */
+/** How many of the thread's turns after its last raw line the raw lines do not hold; what `substitute` would leave of them. */
 export const laterTurns = (thread: Thread, lineage: Lineage): number => {
   const last = thread.entries.findLastIndex((entry) => entry.type === "pi.session_entry")
-  const substituted = new Set(substitute(thread, lineage))
-  return thread.entries
-    .slice(last + 1)
-    .filter((entry) => substituted.has(entry) && (entry.type === "pi.assistant" || entry.type === "chat")).length
+  const later = thread.entries.slice(last + 1).filter(({ type }) => type === "pi.assistant" || type === "chat")
+  if (later.length === 0) return 0
+  const keyOfEntry = (entry: ThreadEntry): string | undefined =>
+    entry.type === "pi.assistant" || entry.type === "chat" ? keyOf(entry.type, { ...entry.payload }) : undefined
+  /** How many lines are left for a turn to repeat, by the keys of the later turns. */
+  const left = new Map<string | undefined, number>()
+  for (const entry of later) left.set(keyOfEntry(entry), 0)
+  // Lines of other roles need not be decoded.
+  const roles = new Set(later.map(({ type }) => (type === "chat" ? "user" : "assistant")))
+  for (const raw of lineage.lines.values()) {
+    for (const { entry } of mayHold(raw, roles) ? read(raw) : []) {
+      const made = projected(entry, (id) => id)
+      const key = made === undefined ? undefined : keyOf(String(made["type"]), objectAt(made, "payload") ?? {})
+      if (key !== undefined && left.has(key)) left.set(key, (left.get(key) ?? 0) + 1)
+    }
+  }
+  let count = 0
+  thread.entries.forEach((entry, index) => {
+    const key = keyOfEntry(entry)
+    const lines = key === undefined ? 0 : (left.get(key) ?? 0)
+    if (lines > 0) left.set(key, lines - 1)
+    else if (index > last && (entry.type === "pi.assistant" || entry.type === "chat")) count++
+  })
+  return count
+}
+
+/** Whether a line may be a message of one of these roles: no is certain. */
+const mayHold = ({ line }: RawEntry, roles: ReadonlySet<string>): boolean => {
+  if (line === undefined || line.includes("\\u")) return true
+  for (const role of roles) if (line.includes(`"${role}"`)) return true
+  return false
 }

@@ -3,13 +3,7 @@
  * continues. What the result must satisfy is in docs/thread.md. The same thread gives the same bytes: ids are derived
  * from thread entry ids, times come from the thread.
  */
-import {
-  type ImageBlock,
-  type UnknownBlock,
-  isImageBlock,
-  isTextBlock,
-  isThinkingBlock
-} from "@pi-sessions/core/ContentBlock"
+import { type UnknownBlock, isImageBlock, isTextBlock, isThinkingBlock } from "@pi-sessions/core/ContentBlock"
 import * as EntryId from "@pi-sessions/core/EntryId"
 import { type JsonObject } from "@pi-sessions/core/Json"
 import * as Session from "@pi-sessions/core/Session"
@@ -115,8 +109,8 @@ class LinearWriter {
       case "interrupted":
         return this.#interrupted(entry)
       case "raw": {
-        const { id: _id, parentId: _parentId, timestamp: _timestamp, ...payload }: JsonObject = { ...entry.payload }
-        return this.#append(entry, "raw", { ...payload, type: entry.payload.type })
+        const { type: _, id: _id, parentId: _parentId, timestamp: _at, ...rest }: JsonObject = { ...entry.payload }
+        return this.#append(entry, "raw", entry.payload.type, rest)
       }
       default:
         return
@@ -138,19 +132,18 @@ class LinearWriter {
 
   /** Says in the session itself that it was hydrated, before its first entry. */
   #mark(source: ThreadEntry): void {
-    this.#append(source, "hydrated", {
-      type: "custom",
+    this.#append(source, "hydrated", "custom", {
       customType: HYDRATED_ENTRY_TYPE,
       data: { threadId: this.#thread.id, mode: "semantic" }
     })
     this.#firstOf.delete(source.id)
   }
 
-  #append(source: ThreadEntry, part: string, payload: JsonObject & { readonly type: string }): void {
+  /** `rest` is what follows the fields that every entry has. */
+  #append(source: ThreadEntry, part: string, type: string, rest: JsonObject): void {
     if (this.#entries.length === 0 && part !== "hydrated") this.#mark(source)
     const id = EntryId.derive(this.#ids, this.#thread.id, source.id, part)
     this.#ids.add(id)
-    const { type, ...rest } = payload
     const parentId = this.#entries.at(-1)?.id ?? null
     const entry = SessionEntry.make({ type, id, parentId, timestamp: this.#timestampOf(source), ...rest })
     this.#entries.push(entry)
@@ -159,9 +152,10 @@ class LinearWriter {
 
   /** When the thread says an entry was made; without a word, when the one before was. */
   #timestampOf({ createdAt }: ThreadEntry): string {
-    const time = Date.parse(createdAt ?? "")
+    if (createdAt === undefined || createdAt === this.#timestamp) return this.#timestamp
+    const time = Date.parse(createdAt)
     if (Number.isNaN(time)) return this.#timestamp
-    return createdAt !== undefined && PI_TIMESTAMP.test(createdAt) ? createdAt : new Date(time).toISOString()
+    return PI_TIMESTAMP.test(createdAt) ? createdAt : new Date(time).toISOString()
   }
 
   /** Milliseconds of a message: its own time, else its entry's. */
@@ -170,8 +164,7 @@ class LinearWriter {
   }
 
   #user(source: ThreadEntry, part: string, content: string | ReadonlyArray<JsonObject>, timestamp?: number): void {
-    this.#append(source, part, {
-      type: "message",
+    this.#append(source, part, "message", {
       message: { role: "user", content, timestamp: this.#time(source, timestamp) }
     })
   }
@@ -191,7 +184,7 @@ class LinearWriter {
       const blocks = typeof content === "string" ? [{ type: "text", text: content }] : content
       this.#assistantMessage(entry, blocks.map(imageAsText), {})
     } else {
-      this.#append(entry, "system", { type: "custom_message", customType: "thread-system", content, display: true })
+      this.#append(entry, "system", "custom_message", { customType: "thread-system", content, display: true })
     }
   }
 
@@ -215,7 +208,7 @@ class LinearWriter {
     const blocks = content.flatMap((block): ReadonlyArray<JsonObject> => {
       const callBlock = ToolPairs.callBlock(block)
       if (callBlock === undefined) {
-        return isTextBlock(block) || isThinkingBlock(block) ? [{ ...block }] : unknownBlock(block)
+        return isTextBlock(block) || isThinkingBlock(block) ? [block] : unknownBlock(block)
       }
       const pair = pairs[call++]
       if (pair?.result === undefined) {
@@ -241,8 +234,7 @@ class LinearWriter {
     this.#count.assistantTurns++
     const calls = content.some((block) => block["type"] === "toolCall")
     const { content: _, role: _role, api, provider, model, usage, stopReason, timestamp, ...rest } = payload
-    this.#append(source, "assistant", {
-      type: "message",
+    this.#append(source, "assistant", "message", {
       message: {
         role: "assistant",
         content,
@@ -279,8 +271,7 @@ class LinearWriter {
     }
     const timestamp = this.#time(source, payload.timestamp)
     const { role: _, details, isError = false, ...rest } = payload
-    this.#append(source, "result", {
-      type: "message",
+    this.#append(source, "result", "message", {
       message: { role: "toolResult", ...rest, toolCallId, toolName, content, details, isError, timestamp }
     })
   }
@@ -301,7 +292,7 @@ class LinearWriter {
     this.#count.compactions++
     const { summary, tokensBefore = 0 } = entry.payload
     const firstKeptEntryId = this.#firstKept(entry) ?? this.#keepNothing(entry)
-    this.#append(entry, "compaction", { type: "compaction", summary, firstKeptEntryId, tokensBefore })
+    this.#append(entry, "compaction", "compaction", { summary, firstKeptEntryId, tokensBefore })
   }
 
   /**
@@ -327,7 +318,7 @@ class LinearWriter {
 
   /** An entry that adds nothing to the context, for a compaction that keeps nothing: both Pis then send the summary only. */
   #keepNothing(compaction: Of<"pi.compaction">): string | undefined {
-    this.#append(compaction, "boundary", { type: "custom", customType: "pi-sessions.compaction-boundary" })
+    this.#append(compaction, "boundary", "custom", { customType: "pi-sessions.compaction-boundary" })
     return this.#entries.at(-1)?.id ?? undefined
   }
 }
@@ -359,10 +350,8 @@ const chatContent = (chat: Chat): string | ReadonlyArray<JsonObject> => {
 const resultContent = ({ content }: ToolResult): ReadonlyArray<JsonObject> => {
   if (content === undefined || content === null) return []
   if (typeof content === "string") return [{ type: "text", text: content }]
-  return content.flatMap((block) => (isTextBlock(block) || isResultImage(block) ? [{ ...block }] : unknownBlock(block)))
+  return content.flatMap((block) => (isTextBlock(block) || isImageBlock(block) ? [block] : unknownBlock(block)))
 }
-
-const isResultImage = (block: UnknownBlock): block is ImageBlock => isImageBlock(block)
 
 /** All counts that Pi adds up, the mirrored ones or zero. */
 const fullUsage = (usage: Usage | undefined): JsonObject => ({

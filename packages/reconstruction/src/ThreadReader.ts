@@ -1,16 +1,19 @@
 /**
  * Bytes of a thread file to a `Thread`. The lines are read by the reader of session files: a thread entry has the same
- * envelope (`id`, `type`), and is parsed only when its type is one that hydration uses, so chunks, which are most of a
- * long thread, cost no more than finding their end.
+ * envelope (`id`, `type`), and is parsed when its type is one that hydration uses, else scanned, so chunks, which are
+ * most of a long thread, are never decoded.
  */
 import * as Exit from "effect/Exit"
 import * as Schema from "effect/Schema"
-import { type Json, isArray, isObject, stringAt } from "@pi-sessions/core/Json"
-import { SessionEntry, type SessionLine } from "@pi-sessions/core/SessionLine"
+import { type Json, type JsonObject, isArray, isObject, stringAt } from "@pi-sessions/core/Json"
+import { type Position, SessionEntry, SessionLine } from "@pi-sessions/core/SessionLine"
 import { SessionReader } from "@pi-sessions/core/SessionReader"
-import { ChunkRuns } from "./ChunkRuns.ts"
-import { lenient } from "./LenientEntry.ts"
+import { ChunkRuns, type Cut } from "./ChunkRuns.ts"
+import { isFlawless, lenient } from "./LenientEntry.ts"
 import * as Thread from "./Thread.ts"
+import { ByteSet } from "./internal/byteSet.ts"
+import { ChunkLine } from "./internal/chunkLine.ts"
+import { parseJson } from "./internal/parseJson.ts"
 
 /** Whether a value is an entry that hydration uses. */
 export const isThreadEntry = Schema.is(Thread.ThreadEntry)
@@ -31,11 +34,12 @@ const issueOf = (value: Json): string => {
 class ThreadBuilder {
   readonly #source: string
   #threadId: string | undefined
-  readonly #seen = new Set<string>()
+  readonly #seen = new ByteSet()
   readonly #entries: Array<Thread.ThreadEntry> = []
   readonly #passedOver = new Map<string, number>()
   readonly #diagnostics: Array<Thread.ThreadDiagnostic> = []
   readonly #chunks = new ChunkRuns()
+  #chunkCount = 0
   #repeated = 0
 
   constructor(source: string) {
@@ -47,44 +51,72 @@ class ThreadBuilder {
     return this.#seen.size
   }
 
-  report(line: SessionLine, entryId: string | undefined, message: string): void {
-    this.#diagnostics.push({ line: line.line, byteOffset: line.byteOffset, entryId, message })
+  report(at: Position, entryId: string | undefined, message: string): void {
+    this.#diagnostics.push({ line: at.line, byteOffset: at.byteOffset, entryId, message })
   }
 
+  /** Takes a line that the reader has read. */
   add(line: SessionLine): void {
     if (!(line instanceof SessionEntry)) return
     if (line.id === null) {
       this.report(line, undefined, `an entry of type ${JSON.stringify(line.type)} without an id; it is left out`)
-      return
+    } else if (USED_TYPES.has(line.type)) this.addUsed(line.id, line.decode(), line)
+    else if (this.#isNew(line.id)) {
+      if (line.type === "pi.chunk") this.#pushChunk(line)
+      else this.#passedOver.set(line.type, (this.#passedOver.get(line.type) ?? 0) + 1)
     }
-    if (this.#seen.has(line.id)) {
-      this.#repeated++
-      return
-    }
-    this.#seen.add(line.id)
-    if (line.type === "pi.chunk") this.#place(this.#chunks.push(line, this.#entries.length))
-    if (!USED_TYPES.has(line.type)) {
-      this.#passedOver.set(line.type, (this.#passedOver.get(line.type) ?? 0) + 1)
-      return
-    }
-    const { entry, wrong } = lenient(line.decode())
-    if (!isThreadEntry(entry)) {
-      this.report(line, line.id, `${issueOf(entry)}; the entry is left out`)
-      return
-    }
-    if (wrong.length > 0) this.report(line, line.id, `not what it should be, and passed over: ${wrong.join(", ")}`)
+  }
+
+  /** Takes a chunk whose line was known. */
+  addChunk(line: SessionLine, known: ChunkLine): void {
+    if (this.#seen.add(line.source, known.idStart, known.idEnd)) this.#pushChunk(line, known)
+    else this.#repeated++
+  }
+
+  /** Takes an entry of a type that hydration uses. */
+  addUsed(id: string, value: JsonObject, at: Position): void {
+    if (!this.#isNew(id)) return
+    const entry = this.#entryOf(id, value, at)
+    if (entry === undefined) return
     this.#threadId ??= entry.threadId
-    if (entry.type === "pi.assistant") this.#place(this.#chunks.answered(JSON.stringify(entry.payload.content)))
+    if (entry.type === "pi.assistant") this.#place(this.#chunks.answered(entry.payload.content))
     else if (entry.type === "chat" && entry.payload.role === "user") this.#place(this.#chunks.spoken())
     this.#entries.push(entry)
   }
 
-  #place(cut: { readonly entry: Thread.Interrupted; readonly at: number } | undefined): void {
+  /** The entry without what is wrong with it and not needed; undefined when something needed is. */
+  #entryOf(id: string, value: JsonObject, at: Position): typeof Thread.ThreadEntry.Type | undefined {
+    if (isFlawless(value)) return value
+    const { entry, wrong } = lenient(value)
+    if (!isThreadEntry(entry)) {
+      this.report(at, id, `${issueOf(entry)}; the entry is left out`)
+      return undefined
+    }
+    if (wrong.length > 0) this.report(at, id, `not what it should be, and passed over: ${wrong.join(", ")}`)
+    return entry
+  }
+
+  #isNew(id: string): boolean {
+    // Half a character has no bytes of its own in UTF-8: such an id goes by its JSON text, after what is no UTF-8.
+    const written = Buffer.from(id.isWellFormed() ? id : JSON.stringify(id), "utf8")
+    const bytes = id.isWellFormed() ? written : Buffer.concat([Uint8Array.of(0xff), written])
+    const isNew = this.#seen.add(bytes, 0, bytes.length)
+    if (!isNew) this.#repeated++
+    return isNew
+  }
+
+  #pushChunk(line: SessionLine, known?: ChunkLine): void {
+    this.#chunkCount++
+    this.#place(this.#chunks.push(line, this.#entries.length, known))
+  }
+
+  #place(cut: Cut | undefined): void {
     if (cut !== undefined) this.#entries.splice(cut.at, 0, cut.entry)
   }
 
   finish(diagnostics: ReadonlyArray<Thread.ThreadDiagnostic>): Thread.Thread {
     this.#place(this.#chunks.end())
+    if (this.#chunkCount > 0) this.#passedOver.set("pi.chunk", this.#chunkCount)
     return {
       id: this.#threadId ?? (this.#source || (this.#entries[0]?.id ?? "thread")),
       entries: this.#entries,
@@ -95,13 +127,29 @@ class ThreadBuilder {
   }
 }
 
+const USED_AS_WRITTEN = [...USED_TYPES].map((type) => Buffer.from(`${type}"`))
+
+/** Whether a type that hydration uses stands at `at`. */
+const isUsedAt = (bytes: Uint8Array, at: number): boolean => {
+  if (at < 0) return false
+  for (const written of USED_AS_WRITTEN) {
+    let i = 0
+    while (i < written.length && bytes[at + i] === written[i]) i++
+    if (i === written.length) return true
+  }
+  return false
+}
+
 /**
  * Reads a thread that comes piece by piece, as JSONL. A piece may go once it was pushed: what hydration uses is decoded
  * by then, and nothing else is kept.
  */
 export class ThreadPieces {
   readonly #builder: ThreadBuilder
-  readonly #reader = new SessionReader()
+  readonly #chunk = new ChunkLine()
+  readonly #reader = new SessionReader({
+    take: (bytes, start, end, line, byteOffset) => this.#take(bytes, start, end, line, byteOffset)
+  })
 
   /** `source` is the thread's id in case no entry says it. */
   constructor(source: string) {
@@ -115,12 +163,12 @@ export class ThreadPieces {
 
   /** Takes the next bytes, which need not end with a line; their memory must not be used again. */
   push(chunk: Uint8Array): void {
-    for (const line of this.#reader.push(chunk)) this.#builder.add(line)
+    this.#add(this.#reader.push(chunk))
   }
 
   /** The thread. Call once, after the last piece. */
   end(): Thread.Thread {
-    for (const line of this.#reader.end()) this.#builder.add(line)
+    this.#add(this.#reader.end())
     return this.#builder.finish(
       this.#reader.diagnostics
         .filter(({ code }) => code !== "missing-header" && code !== "missing-id")
@@ -132,35 +180,95 @@ export class ThreadPieces {
         }))
     )
   }
+
+  #add(lines: ReadonlyArray<SessionLine>): void {
+    for (const line of lines) this.#builder.add(line)
+  }
+
+  /** The usual lines: chunks as the mirror writes them are not decoded, entries that are used are not scanned first. */
+  #take(bytes: Uint8Array, start: number, end: number, line: number, byteOffset: number): boolean {
+    if (this.#chunk.match(bytes, start, end)) {
+      this.#add(this.#reader.drain())
+      this.#builder.addChunk(new SessionLine(bytes, start, end, line, byteOffset, true), this.#chunk)
+      return true
+    }
+    if (!isUsedAt(bytes, this.#chunk.typeStart)) return false
+    const value = parseJson(textOf(bytes, start, end))
+    if (!isObject(value)) return false
+    const { id, type } = value
+    if (typeof id !== "string" || typeof type !== "string" || !USED_TYPES.has(type)) return false
+    this.#add(this.#reader.drain())
+    this.#builder.addUsed(id, value, { line, byteOffset })
+    return true
+  }
 }
 
+const textOf = (bytes: Uint8Array, start: number, end: number): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString("utf8")
+
 /**
- * Reads a thread: JSONL, one entry a line, or one JSON document with an `entries` array. Never throws on content.
- * `source` is the thread's id in case no entry says it; empty for a file, whose name may change.
+ * Reads a thread file piece by piece: JSONL, which is read as it comes, or one JSON document with an `entries` array,
+ * which is held until it is whole. Never throws on content.
  */
-export const read = (chunks: ReadonlyArray<Uint8Array>, source: string): Thread.Thread => {
-  const page = pageOf(chunks)
-  if (page !== undefined) {
-    const builder = new ThreadBuilder(source)
-    page.forEach((entry, index) => {
-      const position = { line: index + 1, byteOffset: 0 }
-      const type = isObject(entry) ? stringAt(entry, "type") : undefined
-      if (isObject(entry) && type !== undefined) builder.add(SessionEntry.make({ ...entry, type }, position))
-    })
-    return builder.finish([])
+export class ThreadFilePieces {
+  readonly #source: string
+  readonly #lines: ThreadPieces
+  /** What has come, as long as it may be a document; undefined once it is known to be lines. */
+  #held: Array<Uint8Array> | undefined = []
+  #firstLineSeen = false
+
+  /** `source` is the thread's id in case no entry says it; empty for a file, whose name may change. */
+  constructor(source: string) {
+    this.#source = source
+    this.#lines = new ThreadPieces(source)
   }
-  const pieces = new ThreadPieces(source)
+
+  /** Takes the next bytes; their memory must not be used again. */
+  push(chunk: Uint8Array): void {
+    if (this.#held === undefined) return this.#lines.push(chunk)
+    this.#held.push(chunk)
+    const newline = this.#firstLineSeen ? -1 : chunk.indexOf(0x0a)
+    if (newline < 0) return
+    // A thread of JSONL starts with an entry, a document with `{` and then `"entries"` or a line break.
+    this.#firstLineSeen = true
+    const firstLine = Buffer.concat([...this.#held.slice(0, -1), chunk.subarray(0, newline + 1)])
+    if (new SessionReader().push(firstLine)[0] instanceof SessionEntry) this.#release()
+  }
+
+  /** The thread. Call once, after the last piece. */
+  end(): Thread.Thread {
+    const page = this.#held === undefined ? undefined : pageOf(this.#held)
+    if (page !== undefined) return readPage(page, this.#source)
+    this.#release()
+    return this.#lines.end()
+  }
+
+  #release(): void {
+    const held = this.#held ?? []
+    this.#held = undefined
+    for (const chunk of held) this.#lines.push(chunk)
+  }
+}
+
+/** Reads a thread from the bytes of its file; see `ThreadFilePieces`. */
+export const read = (chunks: ReadonlyArray<Uint8Array>, source: string): Thread.Thread => {
+  const pieces = new ThreadFilePieces(source)
   for (const chunk of chunks) pieces.push(chunk)
   return pieces.end()
 }
 
+const readPage = (page: ReadonlyArray<Json>, source: string): Thread.Thread => {
+  const builder = new ThreadBuilder(source)
+  page.forEach((entry, index) => {
+    const position = { line: index + 1, byteOffset: 0 }
+    const type = isObject(entry) ? stringAt(entry, "type") : undefined
+    if (isObject(entry) && type !== undefined) builder.add(SessionEntry.make({ ...entry, type }, position))
+  })
+  return builder.finish([])
+}
+
 /** The `entries` of a thread given as one JSON document; undefined when it is not one. */
 const pageOf = (chunks: ReadonlyArray<Uint8Array>): ReadonlyArray<Json> | undefined => {
-  const first = chunks[0]
-  if (first === undefined) return undefined
-  // A thread of JSONL starts with an entry, a document with `{` and then `"entries"` or a line break.
-  const [line] = new SessionReader().push(first.subarray(0, 1 << 16))
-  if (line instanceof SessionEntry) return undefined
   try {
     const value: Json = JSON.parse(Buffer.concat(chunks).toString("utf8"))
     const entries = isObject(value) ? value["entries"] : undefined

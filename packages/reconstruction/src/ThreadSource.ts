@@ -10,7 +10,7 @@ import * as Stream from "effect/Stream"
 import type * as PlatformError from "effect/PlatformError"
 import { type Thread } from "./Thread.ts"
 import { fileName } from "./ThreadFile.ts"
-import { type PagesOptions } from "./ThreadPages.ts"
+import type { PagesOptions } from "./ThreadPages.ts"
 import * as ThreadReader from "./ThreadReader.ts"
 
 /** The thread could not be had. */
@@ -41,20 +41,17 @@ export class ThreadSource extends Context.Service<
     ThreadSource,
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
-      const thread = Effect.fn("ThreadSource.file")(function* (ref: string) {
-        const chunks = yield* Stream.runCollect(fs.stream(ref, { chunkSize: 1 << 20 })).pipe(
-          Effect.mapError(
-            (error) =>
-              new ThreadUnavailable({
-                ref,
-                why: whyOf(error),
-                reason: explain(error),
-                remedy: "Give the path of a .jsonl or .json thread file, or set ARBE_URL to fetch a thread by its id"
-              })
-          )
+      const thread = Effect.fn("ThreadSource.file")((ref: string) =>
+        readBytes(
+          () => new ThreadReader.ThreadFilePieces(""),
+          fileBytes(fs, ref),
+          (error) => ({
+            ref,
+            reason: explain(error),
+            remedy: "Give the path of a .jsonl or .json thread file, or set ARBE_URL to fetch a thread by its id"
+          })
         )
-        return ThreadReader.read(chunks, "")
-      })
+      )
       return ThreadSource.of({ thread })
     })
   )
@@ -64,20 +61,17 @@ export class ThreadSource extends Context.Service<
     ThreadSource,
     Effect.gen(function* () {
       const stdio = yield* Stdio.Stdio
-      const thread = Effect.fn("ThreadSource.stdin")(function* (ref: string) {
-        const chunks = yield* Stream.runCollect(stdio.stdin).pipe(
-          Effect.mapError(
-            (error) =>
-              new ThreadUnavailable({
-                ref,
-                why: whyOf(error),
-                reason: explain(error),
-                remedy: "Pipe a thread file into it"
-              })
-          )
+      const thread = Effect.fn("ThreadSource.stdin")((ref: string) =>
+        readBytes(
+          () => new ThreadReader.ThreadFilePieces(""),
+          (take) => Stream.runForEach(stdio.stdin, (chunk) => Effect.sync(() => take(chunk))),
+          (error) => ({
+            ref,
+            reason: explain(error),
+            remedy: "Pipe a thread file into it"
+          })
         )
-        return ThreadReader.read(chunks, "")
-      })
+      )
       return ThreadSource.of({ thread })
     })
   )
@@ -89,23 +83,17 @@ export class ThreadSource extends Context.Service<
       Effect.gen(function* () {
         const fs = yield* FileSystem.FileSystem
         const path = yield* Path.Path
-        const thread = Effect.fn("ThreadSource.directory")(function* (ref: string) {
+        const thread = Effect.fn("ThreadSource.directory")((ref: string) => {
           const file = path.join(directory, fileName(ref))
-          const pieces = new ThreadReader.ThreadPieces(ref)
-          yield* Stream.runForEach(fs.stream(file, { chunkSize: 1 << 20 }), (chunk) =>
-            Effect.sync(() => pieces.push(chunk))
-          ).pipe(
-            Effect.mapError(
-              (error) =>
-                new ThreadUnavailable({
-                  ref,
-                  why: whyOf(error),
-                  reason: `${file}: ${explain(error)}`,
-                  remedy: `Give the id of a thread that ${directory} holds`
-                })
-            )
+          return readBytes(
+            () => new ThreadReader.ThreadPieces(ref),
+            fileBytes(fs, file),
+            (error) => ({
+              ref,
+              reason: `${file}: ${explain(error)}`,
+              remedy: `Give the id of a thread that ${directory} holds`
+            })
           )
-          return pieces.end()
         })
         return ThreadSource.of({ thread })
       })
@@ -131,6 +119,46 @@ export class ThreadSource extends Context.Service<
       })
     )
 }
+
+/** More makes nothing faster, and what is read stays in memory until it is collected. */
+const CHUNK_BYTES = 1 << 18
+
+/** Bytes that are given to `take` piece by piece. */
+type Bytes = (take: (chunk: Uint8Array) => void) => Effect.Effect<void, PlatformError.PlatformError>
+
+/** Those of a file. A loop and no Stream, which takes longer to get going than a short thread takes to be read. */
+const fileBytes =
+  (fs: FileSystem.FileSystem, path: string): Bytes =>
+  (take) =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const file = yield* fs.open(path, { flag: "r" })
+        for (;;) {
+          const chunk = new Uint8Array(CHUNK_BYTES)
+          const read = yield* file.read(chunk)
+          if (read === 0) return
+          take(chunk.subarray(0, read))
+        }
+      })
+    )
+
+/** Reads a thread as its bytes come. */
+const readBytes = (
+  make: () => ThreadReader.ThreadPieces | ThreadReader.ThreadFilePieces,
+  bytes: Bytes,
+  told: (error: PlatformError.PlatformError) => {
+    readonly ref: string
+    readonly reason: string
+    readonly remedy: string
+  }
+): Effect.Effect<Thread, ThreadUnavailable> =>
+  Effect.suspend(() => {
+    const pieces = make()
+    return bytes((chunk) => pieces.push(chunk)).pipe(
+      Effect.mapError((error) => new ThreadUnavailable({ ...told(error), why: whyOf(error) })),
+      Effect.map(() => pieces.end())
+    )
+  })
 
 const whyOf = (error: PlatformError.PlatformError): ThreadUnavailable["why"] =>
   error.reason._tag === "NotFound" ? "absent" : error.reason._tag === "PermissionDenied" ? "refused" : "unreachable"

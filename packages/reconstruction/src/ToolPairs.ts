@@ -5,9 +5,9 @@
  */
 import * as EntryId from "@pi-sessions/core/EntryId"
 import { type ToolCallBlock, type UnknownBlock } from "@pi-sessions/core/ContentBlock"
-import { AnyJson, type Json, type JsonObject, isObject } from "@pi-sessions/core/Json"
-import * as Schema from "effect/Schema"
+import { type Json, type JsonObject, isObject, isOptional } from "@pi-sessions/core/Json"
 import { type ThreadEntry } from "./Thread.ts"
+import { parseJson } from "./internal/parseJson.ts"
 
 type Assistant = Extract<ThreadEntry, { readonly type: "pi.assistant" }>
 type Result = Extract<ThreadEntry, { readonly type: "pi.tool_result" }>
@@ -95,29 +95,22 @@ class OpenCalls {
   }
 }
 
-/** A call as mirrors write it: the id may be missing, the arguments may be the model's own text. */
-const isCall = Schema.is(
-  Schema.Struct({
-    type: Schema.Literal("toolCall"),
-    id: Schema.optionalKey(Schema.NullOr(Schema.String)),
-    name: Schema.String,
-    arguments: Schema.optionalKey(AnyJson)
-  })
-)
-
-/** The block of a call as Pi writes it, its id aside; undefined for any other block. */
-export const callBlock = (block: UnknownBlock): ToolCallBlock | undefined =>
-  isCall(block) ? { ...block, id: block.id ?? "", arguments: argumentsOf(block.arguments) } : undefined
+/**
+ * The block of a call as Pi writes it, its id aside; undefined for any other block. Mirrors may leave the id out, and
+ * give the arguments as the model's own text.
+ */
+export const callBlock = (block: UnknownBlock): ToolCallBlock | undefined => {
+  if (block.type !== "toolCall") return undefined
+  const { id, name, arguments: given }: { readonly [Key in keyof ToolCallBlock]?: Json } = { ...block }
+  if (typeof name !== "string" || (id !== null && !isOptional(id, "string"))) return undefined
+  return { ...block, type: "toolCall", name, id: typeof id === "string" ? id : "", arguments: argumentsOf(given) }
+}
 
 const argumentsOf = (value: Json | undefined): JsonObject => {
   if (isObject(value)) return value
   if (typeof value !== "string") return {}
-  try {
-    const parsed: Json = JSON.parse(value)
-    return isObject(parsed) ? parsed : { arguments: value }
-  } catch {
-    return { arguments: value }
-  }
+  const parsed = parseJson(value)
+  return isObject(parsed) ? parsed : { arguments: value }
 }
 
 const callsOf = (assistant: Assistant): ReadonlyArray<Call> => {

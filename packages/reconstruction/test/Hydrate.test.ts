@@ -174,6 +174,22 @@ describe("hydratePiSessionFromThread", () => {
     })
   )
 
+  it.effect("keeps a surviving line that lacks what it may lack: a time, the first entry that a compaction keeps", () =>
+    Effect.gen(function* () {
+      const dir = yield* temporaryFolder
+      const thread = threadOf(dir, [
+        rawLine(0, headerOf("s1")),
+        rawLine(2, JSON.stringify({ type: "message", id: "u", message: { role: "user", content: "undated" } })),
+        rawLine(3, JSON.stringify({ type: "compaction", id: "c", parentId: "u", summary: "the gist" }))
+      ])
+      const done = yield* hydrate(thread, dir, Path.join(dir, "s.jsonl"))
+      assert.strictEqual(done.mode, "semantic")
+      const written = FileSystem.readFileSync(Path.join(dir, "s.jsonl"), "utf8")
+      assert.include(written, "undated")
+      assert.include(written, "the gist")
+    })
+  )
+
   it.effect("warns of turns after the last raw line, and of damage in the file it gives back", () =>
     Effect.gen(function* () {
       const dir = yield* temporaryFolder

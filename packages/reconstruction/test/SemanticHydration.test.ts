@@ -134,6 +134,25 @@ const randomThread = (seed: number): ReadonlyArray<Entry> => {
 }
 
 describe("semantic hydration", () => {
+  it("gives a turn the role of its type, whatever role its payload brings", () => {
+    for (const role of ["assistant", "user", "toolResult", "", 7, null, { role: "user" }]) {
+      const hydrated = hydrate([
+        { id: "u", type: "chat", payload: { role: "user", text: "hi" } },
+        { id: "a", type: "pi.assistant", payload: { role, content: [{ type: "toolCall", id: "c", name: "ls" }] } },
+        { id: "r", type: "pi.tool_result", payload: { role, toolCallId: "c", toolName: "ls", content: "x" } },
+        { id: "b", type: "pi.assistant", payload: { content: "bye", stopReason: "stop", role } }
+      ])
+      if (hydrated === undefined) return assert.fail("nothing hydrated")
+      assertSound(hydrated.session, JSON.stringify(role))
+      assert.deepStrictEqual(
+        messagesOf(hydrated.session).map((message) => message["role"]),
+        ["user", "assistant", "toolResult", "assistant"]
+      )
+      const lines = Buffer.from(Session.toBytes(hydrated.session)).toString().trimEnd().split("\n")
+      for (const line of lines) assert.isAtMost(line.split('"role":').length - 1, 1, line)
+    }
+  })
+
   it("gives a session that satisfies every rule of a hydrated file, whatever the thread", () => {
     let checked = 0
     for (let seed = 1; seed <= 1000; seed++) {
