@@ -1,8 +1,12 @@
-/** From process start to file written, for a thread of 1 MB, beside an Effect program that does nothing. `pnpm bench`. */
+/**
+ * What an image pays: from process start to file written, for a thread of 1 MB, beside an Effect program that does
+ * nothing; and the memory that a long thread takes. `pnpm bench`.
+ */
 import * as FileSystem from "node:fs"
 import * as Path from "node:path"
 import { rolldown } from "rolldown"
 import * as Bench from "@pi-sessions/testing/Bench"
+import * as LargeThread from "../../../packages/reconstruction/bench/largeThread.ts"
 
 const app = Path.resolve(import.meta.dirname, "..")
 const dir = FileSystem.mkdtempSync(Path.join(app, "dist/.bench-"))
@@ -39,6 +43,18 @@ try {
       }
     ]
   )
+
+  const peak = Path.join(import.meta.dirname, "contenders/peak.ts")
+  for (const raw of [false, true]) {
+    const long = Path.join(dir, `long-${raw}.jsonl`)
+    const entries = Number(process.env["PI_SESSIONS_BENCH_ENTRIES"] ?? 100_000)
+    const written = await LargeThread.write(long, { entries, chunks: 0.8, raw })
+    const how = raw ? "byte for byte" : "by meaning"
+    const title = `sandbox-hydrate ${how}, ${written.entries} entries, 80 % chunks, ${(written.bytes / 1e6).toFixed(0)} MB: whole process`
+    Bench.table({ title, bytes: written.bytes, runs: 3 }, [
+      { name: "sandbox-hydrate", command: [process.execPath, peak, hydrate, long, target], reports: true }
+    ])
+  }
 } finally {
   FileSystem.rmSync(dir, { recursive: true })
 }
