@@ -37,6 +37,10 @@ export const read = Effect.fnUntraced(function* (
   return { events, byteLength: at, trailingBytes: bytes.length - at }
 })
 
+/** Whether a migration was told to its end. */
+export const isCompleted = (events: ReadonlyArray<MigrationEvent.MigrationEvent>, correlationId: string): boolean =>
+  events.some((event) => event.correlation_id === correlationId && event.phase === "completed" && event.outcome === "ok")
+
 /** What an event says besides its schema and time; what is left out is null. */
 export type EventInput = Pick<MigrationEvent.MigrationEvent, "session_id" | "correlation_id" | "phase" | "outcome"> &
   Partial<MigrationEvent.MigrationEvent>

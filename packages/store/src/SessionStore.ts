@@ -146,7 +146,8 @@ const make = Effect.gen(function* () {
     location: StoreLayout.StoreLocation,
     options: StoreWriter.WriterOptions = {}
   ) {
-    yield* mustBeActive(location)
+    // Without a marker there is nothing to lock; with one of another store, its rollback may have to be finished first.
+    if ((yield* readActive(location)) === undefined) yield* mustBeActive(location)
     yield* lock.acquire(StoreLayout.names(path, location).lock)
     return yield* openWriter(location, options)
   }, provided)
@@ -203,7 +204,16 @@ const make = Effect.gen(function* () {
   const verify = Effect.fn("SessionStore.verify")(function* (location: StoreLayout.StoreLocation) {
     const layout = layoutOf(location)
     if (Option.isNone(yield* sizeOf(layout.container))) return yield* new StoreNotFound({ path: layout.container })
-    return yield* StoreVerify.verify(layout, yield* readActive(location))
+    const marker = yield* readActive(location)
+    const report = yield* StoreVerify.verify(layout, marker)
+    if (marker !== undefined) return report
+    const missing: StoreVerify.Finding = {
+      invariant: "INV-007",
+      path: StoreLayout.names(path, location).active,
+      byte_offset: 0,
+      message: "there is no marker that makes this container the active store"
+    }
+    return { ...report, findings: [...report.findings, missing] }
   }, provided)
 
   return SessionStore.of({ active, reader, writer, create, retire, inactive, verify })

@@ -73,8 +73,11 @@ export interface MigrateOptions {
 
 export interface Migrated {
   readonly location: StoreLayout.StoreLocation
-  /** `already`: the container was the active store before. */
-  readonly outcome: "migrated" | "already"
+  /**
+   * `already`: the container was the active store before. `superseded`: the session has an active store that this file
+   * is not, such as the file of a later rollback; nothing was done.
+   */
+  readonly outcome: "migrated" | "already" | "superseded"
   /** Without the session's header. */
   readonly entryCount: number
   readonly byteLength: number
@@ -158,6 +161,9 @@ const make = Effect.gen(function* () {
           yield* lock.acquire(StoreLayout.names(path, location).lock)
           const active = yield* Cutover.reconcile(location)
           if (active?.active === "native_v2") return yield* alreadyMigrated(location, found.snapshot)
+          if (active !== undefined && active.path !== found.snapshot.path) {
+            return superseded(location, found.entryCount, found.snapshot)
+          }
         }
         if (found.findings.length > 0) return yield* refused(source, found.findings)
         return yield* build(location, source, format, found, options)
@@ -227,16 +233,16 @@ const make = Effect.gen(function* () {
     now: Snapshot
   ): Effect.fn.Return<Migrated, MigrateError, Needs> {
     const layout = StoreLayout.of(path, StoreLayout.names(path, location).container)
-    const manifest = yield* readManifest(layout)
-    const reader = yield* Effect.scoped(Effect.map(StoreReader.open(layout), (reader) => reader.entryCount))
-    const grew = manifest.source === null ? 0 : now.byte_length - manifest.source.byte_length
+    const { source, correlation_id } = yield* readManifest(layout)
+    const entryCount = yield* Effect.scoped(Effect.map(StoreReader.open(layout), (reader) => reader.entryCount))
+    if (source?.path !== now.path) return superseded(location, entryCount, now)
     return {
       location,
       outcome: "already",
-      entryCount: reader,
-      byteLength: manifest.source?.byte_length ?? 0,
-      correlationId: manifest.correlation_id,
-      sourceGrewBy: Math.max(0, grew)
+      entryCount,
+      byteLength: source.byte_length,
+      correlationId: correlation_id,
+      sourceGrewBy: Math.max(0, now.byte_length - source.byte_length)
     }
   })
 
@@ -248,7 +254,7 @@ const make = Effect.gen(function* () {
       Effect.gen(function* () {
         const names = StoreLayout.names(path, location)
         const layout = StoreLayout.of(path, names.container)
-        yield* nativeOnly(location, yield* readActive(location))
+        if ((yield* readActive(location)) === undefined) return yield* new StoreNotFound({ path: names.container })
         yield* lock.acquire(names.lock)
         // A cutover that cannot be undone by itself can be by a person who asks for it: that is what this is.
         const active = yield* Cutover.reconcile(location).pipe(
@@ -376,6 +382,15 @@ const make = Effect.gen(function* () {
     )
 
   return StoreMigration.of({ migrate, rollback, ledger })
+})
+
+const superseded = (location: StoreLayout.StoreLocation, entryCount: number, now: Snapshot): Migrated => ({
+  location,
+  outcome: "superseded",
+  entryCount,
+  byteLength: now.byte_length,
+  correlationId: null,
+  sourceGrewBy: 0
 })
 
 const refused = (path: string, findings: ReadonlyArray<SourceFinding>) =>

@@ -390,7 +390,7 @@ const isSameRow = (a: OffsetRow.OffsetRow, b: OffsetRow.OffsetRow): boolean =>
 const detached = (id: string): string => (id.length < 13 ? id : Buffer.from(id).toString())
 
 /** A torn line at the end of the ledger was never acknowledged; there is nothing to tell of it. */
-const cutLedger = Effect.fnUntraced(function* (layout: StoreLayout) {
+export const cutLedger = Effect.fnUntraced(function* (layout: StoreLayout) {
   const { byteLength, trailingBytes } = yield* MigrationLedger.read(layout)
   if (trailingBytes === 0) return
   yield* Quarantine.cutOff(layout, layout.ledger, byteLength, byteLength + trailingBytes, "no whole event")

@@ -74,7 +74,8 @@ export const verify = Effect.fn("StoreVerify.verify")(function* (
   const known = Result.getOrUndefined(manifest)
   const scanned = yield* scanSegments(layout, known, report)
   const indexed = known !== undefined && INDEXED.has(known.state)
-  if (indexed && scanned.rowCount < scanned.frameCount) {
+  const promised = indexed ? scanned.frameCount : Math.min(scanned.frameCount, known?.index.row_count ?? 0)
+  if (scanned.rowCount < promised) {
     const missing = `entries from entry_seq ${scanned.rowCount} on are not indexed`
     report("INV-003", layout.offsets, scanned.indexBytes, missing)
   }
@@ -89,6 +90,10 @@ export const verify = Effect.fn("StoreVerify.verify")(function* (
   yield* checkCheckpoints(layout, known, scanned, report)
   const ledger = yield* MigrationLedger.read(layout)
   if (ledger.trailingBytes > 0) report(null, layout.ledger, ledger.byteLength, "a line that is no whole event")
+  const made = known !== undefined && !["MIGRATION_STAGING", "FAILED", "ROLLED_BACK"].includes(known.state)
+  if (made && known.correlation_id !== null && !MigrationLedger.isCompleted(ledger.events, known.correlation_id)) {
+    report(null, layout.ledger, ledger.byteLength, "the migration that made this container is not told to its end")
+  }
   if (active !== undefined && known !== undefined) checkActive(layout, active, known, report)
   return {
     state: known?.state,
@@ -264,13 +269,14 @@ const compareIndex = Effect.fnUntraced(function* (
     same = 0
     while (bytes[same] === expected[same]) same++
   }
-  const whole = expected.lastIndexOf(0x0a, same - 1) + 1
+  // From a negative place Buffer would look back from its end.
+  const whole = same === 0 ? 0 : expected.lastIndexOf(0x0a, same - 1) + 1
   for (let at = expected.indexOf(0x0a); at >= 0 && at < whole; at = expected.indexOf(0x0a, at + 1)) index.rowCount++
   const start = index.checked + whole
   index.checked = start
   if (same === expected.length) return
   index.lost = true
-  if (same < bytes.length || (whole < bytes.length && start + 1 < index.byteLength)) {
+  if (same < bytes.length || whole < bytes.length) {
     const sound = rowsIn(bytes.subarray(whole), start).rows.length > 0
     report(
       "INV-003",
@@ -317,7 +323,13 @@ const checkCheckpoints = Effect.fnUntraced(function* (
   report: Report
 ): Effect.fn.Return<void, StoreIoError, Needs> {
   let previous: Checkpoint.Checkpoint | undefined
-  for (const { path, seq, checkpoint } of yield* readCheckpoints(layout)) {
+  const checkpoints = yield* readCheckpoints(layout)
+  const there = new Set(checkpoints.map(({ seq }) => seq))
+  const last = Math.max(manifest?.checkpoint_seq ?? 0, ...there)
+  for (let seq = 1; seq <= last; seq++) {
+    if (!there.has(seq)) report(null, layout.checkpoint(seq), 0, "the checkpoint is missing")
+  }
+  for (const { path, seq, checkpoint } of checkpoints) {
     if (Result.isFailure(checkpoint)) {
       report(null, path, 0, `the checkpoint is ignored: ${checkpoint.failure}`)
       continue

@@ -191,6 +191,11 @@ export class StoreWriter {
       // Who gets the turn commits all that wait; the others find theirs done. A write under way cannot be taken back.
       yield* this.#turn.withPermits(1)(
         Effect.uninterruptible(Effect.suspend(() => (request.outcome === undefined ? this.#commit() : Effect.void)))
+      ).pipe(
+        // One that still waits is not written after its caller has gone.
+        Effect.onInterrupt(() =>
+          Effect.sync(() => (this.#waiting = this.#waiting.filter((waiting) => waiting !== request)))
+        )
       )
       return yield* Effect.fromResult(request.outcome ?? Result.succeed([]))
     },

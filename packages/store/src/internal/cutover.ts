@@ -17,6 +17,7 @@ import type * as Manifest from "../Manifest.ts"
 import * as MigrationLedger from "../MigrationLedger.ts"
 import { type StoreDamaged, StoreFailed, type StoreIoError } from "../StoreError.ts"
 import * as StoreLayout from "../StoreLayout.ts"
+import { cutLedger } from "../StoreRecovery.ts"
 import { moveActive, readActive } from "./activeStoreFile.ts"
 import { sizeOf, syncDirectory } from "./durable.ts"
 import { isForeign, readBytes, snapshotOf } from "./foreignStore.ts"
@@ -35,15 +36,32 @@ export const reconcile = Effect.fn("Cutover.reconcile")(function* (
   if (marker === undefined || Option.isNone(yield* sizeOf(layout.container))) return marker
   // The marker may be that of a rename which a dead process did not sync; from now on it is built on.
   yield* syncDirectory(location.directory)
-  const manifest = yield* Effect.option(readManifest(layout))
-  if (Option.isNone(manifest)) return marker
+  yield* cutLedger(layout)
+  // Only a manifest that is damaged may be made again later; one that cannot be read now must be read before going on.
+  const manifest = yield* readManifest(layout).pipe(Effect.catchTag("StoreDamaged", () => Effect.succeed(undefined)))
+  if (manifest === undefined) return marker
   if (marker.active === "native_v2") {
-    if (!(yield* isUnfinished(layout, manifest.value))) return marker
-    yield* undo(location, layout, manifest.value)
+    if (!(yield* isUnfinished(layout, manifest))) {
+      yield* finishMigration(layout, manifest)
+      return marker
+    }
+    yield* undo(location, layout, manifest)
     return yield* readActive(location)
   }
-  yield* finishRollback(layout, manifest.value, marker)
+  yield* finishRollback(layout, manifest, marker)
   return marker
+})
+
+/** The container is in use, and its ledger does not tell yet that it is. */
+const finishMigration = Effect.fnUntraced(function* (
+  layout: StoreLayout.StoreLayout,
+  { correlation_id }: Manifest.Manifest
+): Effect.fn.Return<void, StoreIoError, Needs> {
+  if (correlation_id === null) return
+  const { events } = yield* MigrationLedger.read(layout)
+  const last = events.findLast((event) => event.correlation_id === correlation_id)
+  if (last?.phase !== "verified") return
+  yield* MigrationLedger.append(layout, [{ ...last, at: yield* nowInstant, phase: "completed", outcome: "ok" }])
 })
 
 /** Whether the container became active without its migration being completed. */
@@ -51,9 +69,7 @@ export const isUnfinished = Effect.fnUntraced(function* (layout: StoreLayout.Sto
   if (manifest.state === "MIGRATION_STAGING") return true
   if (manifest.state !== "FAILED" || manifest.correlation_id === null) return false
   const { events } = yield* MigrationLedger.read(layout)
-  return !events.some(
-    (event) => event.correlation_id === manifest.correlation_id && event.phase === "completed" && event.outcome === "ok"
-  )
+  return !MigrationLedger.isCompleted(events, manifest.correlation_id)
 })
 
 /** The forced rollback of a cutover that was not finished. */
