@@ -12,12 +12,15 @@ import { UsageError } from "./Exit.ts"
 import { Invocation } from "./Invocation.ts"
 import { extract } from "./commands/extract.ts"
 import { hydrate } from "./commands/hydrate.ts"
+import { store } from "./commands/store.ts"
 
 export const VERSION = "0.1.0"
 
 const root = Command.make("pi-sessions").pipe(
-  Command.withDescription("Sessions of the Pi coding agent: resume them anywhere, turn them into training data"),
-  Command.withSubcommands([hydrate, extract])
+  Command.withDescription(
+    "Sessions of the Pi coding agent: resume them anywhere, store them safely, turn them into training data"
+  ),
+  Command.withSubcommands([hydrate, extract, store])
 )
 
 /** A wrong call gets one message and where to look, not the whole help. */

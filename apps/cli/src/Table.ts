@@ -1,9 +1,9 @@
-/** Plain text tables: columns as wide as their widest cell, numbers to the right. */
+/** Plain text tables: columns as wide as their widest cell, numbers to the right, also where some are left out. */
 
 export type Cell = string | number
 
 const isNumeric = (rows: ReadonlyArray<ReadonlyArray<Cell>>, column: number): boolean =>
-  rows.every((row) => typeof row[column] === "number")
+  rows.every((row) => typeof row[column] === "number" || row[column] === "")
 
 const shown = (cell: Cell | undefined): string =>
   typeof cell === "number" ? cell.toLocaleString("en-US", { maximumFractionDigits: 4 }) : (cell ?? "")

@@ -5,6 +5,7 @@ import { createServer } from "node:http"
 import * as FileSystem from "node:fs"
 import * as Path from "node:path"
 import { temporaryFolder } from "@pi-sessions/testing/HermeticPi"
+import * as LargeSession from "@pi-sessions/testing/LargeSession"
 
 const bundle = Path.resolve(import.meta.dirname, "../dist/main.js")
 const fixtures = Path.resolve(import.meta.dirname, "../../../fixtures")
@@ -33,9 +34,10 @@ describe("pi-sessions", () => {
       const cwd = yield* temporaryFolder
       const help = cli(["--help"], { cwd })
       assert.deepStrictEqual([help.status, help.stderr], [0, ""])
-      for (const command of ["hydrate", "extract"]) {
-        assert.include(help.stdout, command)
-        const own = cli([command, "--help"], { cwd })
+      const verbs = ["migrate", "rollback", "verify", "checkpoint", "stat", "export"]
+      for (const command of [["hydrate"], ["extract"], ...verbs.map((verb) => ["store", verb])]) {
+        assert.include(help.stdout, command[0]!)
+        const own = cli([...command, "--help"], { cwd })
         assert.strictEqual(own.status, 0)
         assert.include(own.stdout, "EXAMPLES")
       }
@@ -43,7 +45,10 @@ describe("pi-sessions", () => {
         ["nonsense"],
         ["hydrate"],
         ["hydrate", "--thread", "t", "--mode", "x"],
-        ["extract", "--what"]
+        ["extract", "--what"],
+        ["store", "migrate"],
+        ["store", "rollback", "a", "b"],
+        ["store", "verify", "--what"]
       ]) {
         const { status, stdout, stderr } = cli(wrong, { cwd })
         assert.deepStrictEqual([status, stdout], [2, ""], wrong.join(" "))
@@ -313,5 +318,66 @@ describe("pi-sessions extract", () => {
       const { stderr } = cli(["extract", "--sessions", Path.join(fixtures, "damaged/glued-line.jsonl")], { cwd })
       assert.match(stderr, /warning: .*glued-line\.jsonl: damaged in 1 place\n/)
     })
+  )
+})
+
+describe("pi-sessions store", () => {
+  it.effect("takes a session through every verb, and gives back its bytes", () =>
+    Effect.gen(function* () {
+      const cwd = yield* temporaryFolder
+      const file = Path.join(cwd, "s.jsonl")
+      FileSystem.copyFileSync(Path.join(fixtures, "sessions/project/branches.jsonl"), file)
+      const original = FileSystem.readFileSync(file, "utf8")
+      const store = (...args: ReadonlyArray<string>) => {
+        const { status, stdout, stderr } = cli(["store", ...args], { cwd })
+        assert.strictEqual(status, 0, stderr)
+        return stdout
+      }
+      assert.match(store("migrate", "."), /\nmigrated /)
+      assert.strictEqual(store("verify", "."), "")
+      assert.match(store("checkpoint", "."), / CHECKPOINTED /)
+      assert.match(store("stat", "."), /\nstate +CHECKPOINTED\n/)
+      assert.strictEqual(store("export", "s.jsonl"), original)
+      assert.strictEqual(store("rollback", "s.jsonl"), `${file}\n`)
+      assert.strictEqual(FileSystem.readFileSync(file, "utf8"), original)
+    })
+  )
+
+  it.live(
+    "ends an interrupted migration with exit 130, leaves the session as it is, and does it anew; then exports to who stops reading",
+    () =>
+      Effect.gen(function* () {
+        const cwd = yield* temporaryFolder
+        const file = Path.join(cwd, "s.jsonl")
+        yield* Effect.promise(() => LargeSession.write(file, { entries: 60_000, seed: 1 }))
+        const original = FileSystem.readFileSync(file)
+        const status = yield* Effect.callback<number | null>((resume) => {
+          const child = spawn(process.execPath, [bundle, "store", "migrate", "."], { cwd, stdio: "ignore" })
+          const watcher = FileSystem.watch(cwd, (_, name) => {
+            if (name?.includes(".staging-") === true) child.kill("SIGINT")
+          })
+          child.on("close", (code) => {
+            watcher.close()
+            resume(Effect.succeed(code))
+          })
+        })
+        assert.strictEqual(status, 130)
+        assert.isTrue(FileSystem.readFileSync(file).equals(original))
+        assert.isFalse(FileSystem.readdirSync(cwd).some((name) => name.endsWith(".active.json")))
+        const again = cli(["store", "migrate", "."], { cwd })
+        assert.deepStrictEqual([again.status, again.stderr], [0, "1 migrated\n"])
+        assert.strictEqual(cli(["store", "verify", "."], { cwd }).status, 0)
+        assert.isFalse(FileSystem.readdirSync(cwd).some((name) => name.includes(".staging-")))
+
+        // A program that has read enough is no failure.
+        const piped = yield* Effect.callback<{ readonly code: number | null; readonly err: string }>((resume) => {
+          const child = spawn(process.execPath, [bundle, "store", "export", "s.jsonl"], { cwd })
+          let err = ""
+          child.stderr.on("data", (chunk) => (err += String(chunk)))
+          child.stdout.once("data", () => child.stdout.destroy())
+          child.on("close", (code) => resume(Effect.succeed({ code, err })))
+        })
+        assert.deepStrictEqual(piped, { code: 0, err: "" })
+      })
   )
 })

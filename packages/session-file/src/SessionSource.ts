@@ -32,6 +32,9 @@ export interface SessionListing {
   readonly skipped: ReadonlyArray<{ readonly path: string; readonly reason: string }>
 }
 
+/** Session Store V2 containers, and those that are being built or were moved aside. */
+const CONTAINER = /\.v2(\.(staging|retired)-[0-9]+)?$/
+
 /** Bytes read at a time. */
 const CHUNK_BYTES = 1 << 20
 /** A header longer than this is not looked for by Pi 1.5 either. */
@@ -90,10 +93,7 @@ const make = Effect.fnUntraced(function* (paths: ReadonlyArray<string>) {
       const names = yield* fs.readDirectory(at).pipe(Effect.mapError(fromPlatform(at, "list")))
       for (const name of names.sort()) {
         const child = path.join(at, name)
-        if (
-          /\.v2(\.(staging|retired)-[0-9]+)?$/.test(name) &&
-          (yield* fs.exists(path.join(child, "manifest.json")).pipe(Effect.orElseSucceed(() => false)))
-        ) {
+        if (CONTAINER.test(name) && (yield* isContainer(child))) {
           // Its .jsonl files are an index and a ledger.
           if (name.endsWith(".v2")) containers.push(child)
           continue
@@ -105,6 +105,15 @@ const make = Effect.fnUntraced(function* (paths: ReadonlyArray<string>) {
         )
       }
     })
+
+    /** Also one that has lost its manifest. */
+    const isContainer = (directory: string) =>
+      Effect.reduce(
+        ["manifest.json", "segments"],
+        () => false,
+        (found, name) =>
+          found ? Effect.succeed(true) : fs.exists(path.join(directory, name)).pipe(Effect.orElseSucceed(() => false))
+      )
 
     for (const given of paths) yield* visit(path.resolve(given), true)
     return { sessions: [...sessions.values()].sort((a, b) => (a.path < b.path ? -1 : 1)), containers, skipped }

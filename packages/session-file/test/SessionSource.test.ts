@@ -24,14 +24,18 @@ describe("SessionSource", () => {
     Effect.gen(function* () {
       const dir = yield* temporaryFolder
       FileSystem.mkdirSync(Path.join(dir, "a/b/c"), { recursive: true })
-      FileSystem.mkdirSync(Path.join(dir, "s.v2/index"), { recursive: true })
+      for (const part of ["s.v2/index", "t.v2/index", "t.v2/segments"]) {
+        FileSystem.mkdirSync(Path.join(dir, part), { recursive: true })
+      }
       for (const name of [
         "z.jsonl",
         "a/y.jsonl",
         "a/b/c/x.jsonl",
         "a/notes.txt",
         "s.v2/index/offsets.jsonl",
-        "s.v2/manifest.json"
+        "s.v2/manifest.json",
+        "t.v2/segments/0000000000000001.seg",
+        "t.v2/index/offsets.jsonl"
       ]) {
         FileSystem.writeFileSync(Path.join(dir, name), header)
       }
@@ -49,7 +53,7 @@ describe("SessionSource", () => {
       )
       assert.deepStrictEqual(
         listing.containers.map((path) => Path.basename(path)),
-        ["s.v2"]
+        ["s.v2", "t.v2"]
       )
     })
   )

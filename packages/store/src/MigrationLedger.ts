@@ -9,7 +9,7 @@ import { type StoreIoError } from "./StoreError.ts"
 import { type StoreLayout } from "./StoreLayout.ts"
 import * as MigrationEvent from "./MigrationEvent.ts"
 import { AppendLog } from "./internal/AppendLog.ts"
-import { readWhole } from "./internal/durable.ts"
+import { readWhole, syncDirectory } from "./internal/durable.ts"
 
 export interface Ledger {
   /** In order. */
@@ -39,7 +39,9 @@ export const read = Effect.fnUntraced(function* (
 
 /** Whether a migration was told to its end. */
 export const isCompleted = (events: ReadonlyArray<MigrationEvent.MigrationEvent>, correlationId: string): boolean =>
-  events.some((event) => event.correlation_id === correlationId && event.phase === "completed" && event.outcome === "ok")
+  events.some(
+    (event) => event.correlation_id === correlationId && event.phase === "completed" && event.outcome === "ok"
+  )
 
 /** What an event says besides its schema and time; what is left out is null. */
 export type EventInput = Pick<MigrationEvent.MigrationEvent, "session_id" | "correlation_id" | "phase" | "outcome"> &
@@ -74,4 +76,6 @@ export const append = Effect.fnUntraced(function* (
     Effect.tapCause(() => Effect.ignore(log.close))
   )
   yield* log.close
+  // A process that died may have made the file and not its name durable.
+  yield* syncDirectory(layout.migrations)
 }, Effect.uninterruptible)

@@ -45,6 +45,17 @@ export const GENESIS = "0".repeat(64)
 /** A header line longer than this is damage (ids are short; a header without newline must not be read for ever). */
 export const HEADER_BYTES_MAX = 1 << 16
 
+/** Bytes of a header besides its ids and its type, and some to spare. */
+const FIXED_BYTES = 1 << 10
+
+/** Whether the header of an entry stays below `HEADER_BYTES_MAX`. */
+export const isShort = (entryId: string, parentId: string | null, entryType: string): boolean => {
+  // No character takes more than six bytes of JSON.
+  if (entryId.length + (parentId?.length ?? 0) + entryType.length < HEADER_BYTES_MAX / 8) return true
+  const names = [entryId, parentId ?? "", entryType]
+  return names.reduce((sum, name) => sum + Buffer.byteLength(JSON.stringify(name)), FIXED_BYTES) <= HEADER_BYTES_MAX
+}
+
 /** SHA-256 of a frame's bytes: what the next frame's `prev_hash` says, and a head's `chain_hash`. */
 export const chainHash = (frame: Uint8Array): string => hash("sha256", frame, "hex")
 

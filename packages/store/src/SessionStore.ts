@@ -4,12 +4,13 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as FileSystem from "effect/FileSystem"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Path from "effect/Path"
 import * as Schema from "effect/Schema"
-import type * as Scope from "effect/Scope"
+import * as Scope from "effect/Scope"
 import { stringAt } from "@pi-sessions/core/Json"
 import { type HeaderLine } from "@pi-sessions/core/SessionLine"
 import { Sqlite } from "@pi-sessions/sqlite/Sqlite"
@@ -97,6 +98,17 @@ export class SessionStore extends Context.Service<
   )
 }
 
+/** What was acquired before a failure is released at once, not with the caller's scope: the lock, so that a retry gets it. */
+const releasedOnFailure = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R | Scope.Scope> =>
+  Effect.uninterruptibleMask((restore) =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.fork(yield* Effect.scope)
+      const exit = yield* Effect.exit(restore(Scope.provide(effect, scope)))
+      if (Exit.isFailure(exit)) yield* Scope.close(scope, exit)
+      return yield* exit
+    })
+  )
+
 const make = Effect.gen(function* () {
   const path = yield* Path.Path
   const lock = yield* StoreLock
@@ -142,36 +154,37 @@ const make = Effect.gen(function* () {
     return yield* StoreWriter.open(layoutOf(location), location.sessionId, options)
   })
 
-  const writer = Effect.fn("SessionStore.writer")(function* (
-    location: StoreLayout.StoreLocation,
-    options: StoreWriter.WriterOptions = {}
-  ) {
-    // Without a marker there is nothing to lock; with one of another store, its rollback may have to be finished first.
-    if ((yield* readActive(location)) === undefined) yield* mustBeActive(location)
-    yield* lock.acquire(StoreLayout.names(path, location).lock)
-    return yield* openWriter(location, options)
-  }, provided)
+  const writer = Effect.fn("SessionStore.writer")(
+    function* (location: StoreLayout.StoreLocation, options: StoreWriter.WriterOptions = {}) {
+      // Without a marker there is nothing to lock; with one of another store, its rollback may have to be finished first.
+      if ((yield* readActive(location)) === undefined) yield* mustBeActive(location)
+      yield* lock.acquire(StoreLayout.names(path, location).lock)
+      return yield* openWriter(location, options)
+    },
+    releasedOnFailure,
+    provided
+  )
 
-  const create = Effect.fn("SessionStore.create")(function* (
-    directory: string,
-    header: HeaderLine,
-    options: StoreWriter.WriterOptions = {}
-  ) {
-    const sessionId = stringAt(header.decode(), "id") ?? ""
-    if (!StoreLayout.isSafeId(sessionId)) return yield* new BadSessionId({ sessionId })
-    const location = { directory, sessionId }
-    const names = StoreLayout.names(path, location)
-    yield* lock.acquire(names.lock)
-    // A container without a marker was not finished when it was made; it is moved aside.
-    if ((yield* readActive(location)) !== undefined) return yield* new StoreExists({ path: names.container })
-    const staged = yield* Staging.begin(location, { correlationId: null, source: null, state: "CLEAN" })
-    yield* Effect.scoped(
-      Effect.flatMap(StoreWriter.open(staged, sessionId, options), (writer) => writer.appendHeader(header, sessionId))
-    )
-    yield* Staging.place(location, staged)
-    yield* moveActive(location, { active: "native_v2", path: path.basename(names.container), correlation_id: null })
-    return yield* openWriter(location, options)
-  }, provided)
+  const create = Effect.fn("SessionStore.create")(
+    function* (directory: string, header: HeaderLine, options: StoreWriter.WriterOptions = {}) {
+      const sessionId = stringAt(header.decode(), "id") ?? ""
+      if (!StoreLayout.isSafeId(sessionId)) return yield* new BadSessionId({ sessionId })
+      const location = { directory, sessionId }
+      const names = StoreLayout.names(path, location)
+      yield* lock.acquire(names.lock)
+      // A container without a marker was not finished when it was made; it is moved aside.
+      if ((yield* readActive(location)) !== undefined) return yield* new StoreExists({ path: names.container })
+      const staged = yield* Staging.begin(location, { correlationId: null, source: null, state: "CLEAN" })
+      yield* Effect.scoped(
+        Effect.flatMap(StoreWriter.open(staged, sessionId, options), (writer) => writer.appendHeader(header, sessionId))
+      )
+      yield* Staging.place(location, staged)
+      yield* moveActive(location, { active: "native_v2", path: path.basename(names.container), correlation_id: null })
+      return yield* openWriter(location, options)
+    },
+    releasedOnFailure,
+    provided
+  )
 
   const retire = Effect.fn("SessionStore.retire")(function* (location: StoreLayout.StoreLocation) {
     const names = StoreLayout.names(path, location)

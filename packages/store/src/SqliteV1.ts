@@ -11,7 +11,7 @@ import * as FileSystem from "effect/FileSystem"
 import * as Option from "effect/Option"
 import type * as Path from "effect/Path"
 import * as Stream from "effect/Stream"
-import { Sqlite, type SqliteError, bytes } from "@pi-sessions/sqlite/Sqlite"
+import { Sqlite, type SqliteError, bytes, number } from "@pi-sessions/sqlite/Sqlite"
 import { StoreIoError, fromPlatform } from "./StoreError.ts"
 import { renameDurably, sync, withFile } from "./internal/durable.ts"
 
@@ -28,18 +28,22 @@ export const read = (path: string): Stream.Stream<Uint8Array, StoreIoError, Sqli
     Effect.gen(function* () {
       const sqlite = yield* Sqlite
       const database = yield* sqlite.open(path, { readOnly: true }).pipe(Effect.mapError(failed))
-      return Stream.paginate(0, (from) =>
+      return Stream.paginate(-1, (after) =>
         database
           .use("read a session's lines", (connection) =>
-            connection
-              .all("SELECT line FROM session_line ORDER BY entry_seq LIMIT ? OFFSET ?", ROWS, from)
-              .map((row) => bytes(row, "line"))
+            connection.all(
+              "SELECT entry_seq, line FROM session_line WHERE entry_seq > ? ORDER BY entry_seq LIMIT ?",
+              after,
+              ROWS
+            )
           )
           .pipe(
             Effect.mapError(failed),
-            Effect.map(
-              (lines) => [lines, lines.length === ROWS ? Option.some(from + ROWS) : Option.none<number>()] as const
-            )
+            Effect.map((rows) => {
+              const last = rows.length === ROWS ? rows.at(-1) : undefined
+              const next = last === undefined ? Option.none<number>() : Option.some(number(last, "entry_seq"))
+              return [rows.map((row) => bytes(row, "line")), next] as const
+            })
           )
       )
     })

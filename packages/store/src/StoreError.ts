@@ -107,7 +107,7 @@ export class StoreFailed extends Schema.TaggedError<StoreFailed>()("StoreFailed"
 export class EntryRefused extends Schema.TaggedError<EntryRefused>()("EntryRefused", {
   path: Schema.String,
   entryId: Schema.String,
-  why: Schema.Literals(["no-id", "unknown-parent", "id-taken", "several-lines", "before-header"]),
+  why: Schema.Literals(["no-id", "unknown-parent", "id-taken", "several-lines", "before-header", "too-long"]),
   parentId: Schema.optionalKey(Schema.String)
 }) {
   override get message(): string {
@@ -116,7 +116,8 @@ export class EntryRefused extends Schema.TaggedError<EntryRefused>()("EntryRefus
       "unknown-parent": `its parent ${this.parentId} is not in the session (INV-001)`,
       "id-taken": "another entry with this id is in the session already",
       "several-lines": "its line contains a newline",
-      "before-header": "the store holds no session header yet"
+      "before-header": "the store holds no session header yet",
+      "too-long": "its id, its parent's and its type are longer than 60 KiB together"
     }[this.why]
     return `${this.path}: entry ${this.entryId} was refused: ${what}`
   }

@@ -157,7 +157,12 @@ const make = Effect.gen(function* () {
     const location = { directory: path.dirname(source), sessionId: found.sessionId }
     return yield* Effect.scoped(
       Effect.gen(function* () {
-        if (found.sessionId !== "" && StoreLayout.isSafeId(found.sessionId)) {
+        const isSafe = StoreLayout.isSafeId(found.sessionId)
+        // Where there is no store yet, a refusal leaves nothing behind, not even a lock file.
+        if (found.findings.length > 0 && (!isSafe || (yield* readActive(location)) === undefined)) {
+          return yield* refused(source, found.findings)
+        }
+        if (isSafe) {
           yield* lock.acquire(StoreLayout.names(path, location).lock)
           const active = yield* Cutover.reconcile(location)
           if (active?.active === "native_v2") return yield* alreadyMigrated(location, found.snapshot)

@@ -132,7 +132,9 @@ export class StoreReader {
   )
 
   /** The entries from the root to an entry (the last one by default): a branch. */
-  readonly path = Effect.fn("StoreReader.path")(
+  readonly path: (leafId?: string) => Effect.Effect<ReadonlyArray<SessionEntry>, ReadError | EntryNotFound> = Effect.fn(
+    "StoreReader.path"
+  )(
     { self: this },
     function* (
       this: StoreReader,
@@ -154,7 +156,10 @@ export class StoreReader {
    * The context at an entry (the last one by default), as core's SessionContext builds it from the whole session; with
    * a compaction near the end and a checkpoint it reads no more than what lies behind the compaction.
    */
-  readonly context = Effect.fn("StoreReader.context")(
+  readonly context: (options?: {
+    readonly leafId?: string
+    readonly profile?: PiProfile
+  }) => Effect.Effect<SessionContext.SessionContext, ReadError | EntryNotFound> = Effect.fn("StoreReader.context")(
     { self: this },
     function* (
       this: StoreReader,

@@ -19,6 +19,7 @@ import { type StoreLayout, numberOf } from "./StoreLayout.ts"
 import { type StoreState } from "./StoreState.ts"
 import { type Head } from "./WireField.ts"
 import { AppendLog } from "./internal/AppendLog.ts"
+import { detached } from "./internal/detached.ts"
 import { listNames, makeDirectory, readInto, sizeOf, sync, syncDirectory, withFile } from "./internal/durable.ts"
 import { follows, headOf } from "./internal/frameLink.ts"
 import { nowInstant, readManifest, stepped, writeManifest } from "./internal/manifestFile.ts"
@@ -69,7 +70,7 @@ export const recover = Effect.fn("StoreRecovery.recover")(function* (
   yield* checkSealed(layout, found)
   const tail = yield* readTail(layout, found, repairs)
   const index = yield* readIndex(layout, found, tail, repairs)
-  yield* makeDurable(layout, tail)
+  yield* makeDurable(layout, found, tail)
   // Told before it is done: a crash in between repeats the repair, and none goes untold.
   if (repairs.length > 0) yield* record(layout, found, tail.head, repairs)
   yield* Effect.forEach(repairs, (repair) => repair.mend, { discard: true })
@@ -102,8 +103,13 @@ interface OpenTail {
  * An earlier process may have died between a write and its fsync. What was read here is built on from now on, so it must
  * survive a power loss too.
  */
-const makeDurable = Effect.fnUntraced(function* (layout: StoreLayout, tail: OpenTail) {
+const makeDurable = Effect.fnUntraced(function* (layout: StoreLayout, manifest: Manifest.Manifest, tail: OpenTail) {
   yield* syncDirectory(layout.container)
+  // Of the index, what the manifest counts was synced before it was counted.
+  if (Option.getOrElse(yield* sizeOf(layout.offsets), () => 0) > manifest.index.byte_length) {
+    yield* withFile(layout.offsets, "r+", (file) => sync(file, layout.offsets))
+    yield* syncDirectory(layout.index)
+  }
   if (tail.openSegment === undefined) return
   const path = layout.segment(tail.openSegment.segmentSeq)
   yield* withFile(path, "r+", (file) => sync(file, path))
@@ -111,7 +117,13 @@ const makeDurable = Effect.fnUntraced(function* (layout: StoreLayout, tail: Open
 })
 
 /** States that promise that every frame is in a sealed segment. */
-const SETTLED: ReadonlySet<StoreState> = new Set(["SEGMENT_SEALED", "INDEXED", "CHECKPOINTED", "MIGRATED", "ROLLED_BACK"])
+const SETTLED: ReadonlySet<StoreState> = new Set([
+  "SEGMENT_SEALED",
+  "INDEXED",
+  "CHECKPOINTED",
+  "MIGRATED",
+  "ROLLED_BACK"
+])
 
 /** Finishes the step that was interrupted: a sealed segment whose rows are complete now is indexed. */
 const settle = Effect.fnUntraced(function* (
@@ -309,7 +321,7 @@ const readIndex = Effect.fnUntraced(function* (
   if (rowCount < frameCount) {
     repairs.push({
       what: `index: ${frameCount - rowCount} missing rows made from the segments, from entry_seq ${rowCount} on`,
-      mend: extendIndex(layout, manifest, tail, { byteLength, rowCount, last, created: size === undefined }, seqById)
+      mend: extendIndex(layout, manifest, tail, { byteLength, rowCount, last, created: byteLength === 0 }, seqById)
     })
   }
   return { seqById }
@@ -320,7 +332,7 @@ interface GoodRows {
   readonly byteLength: number
   readonly rowCount: number
   readonly last: OffsetRow.OffsetRow | undefined
-  /** There is no file yet. */
+  /** There is no file yet, or nothing in it. */
   readonly created: boolean
 }
 
@@ -385,9 +397,6 @@ const isSameRow = (a: OffsetRow.OffsetRow, b: OffsetRow.OffsetRow): boolean =>
   a.frame_seq === b.frame_seq &&
   a.byte_offset === b.byte_offset &&
   a.byte_length === b.byte_length
-
-/** A long string that was cut out of a row keeps the whole row in memory; a copy does not. */
-const detached = (id: string): string => (id.length < 13 ? id : Buffer.from(id).toString())
 
 /** A torn line at the end of the ledger was never acknowledged; there is nothing to tell of it. */
 export const cutLedger = Effect.fnUntraced(function* (layout: StoreLayout) {

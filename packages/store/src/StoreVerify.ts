@@ -19,6 +19,7 @@ import { type StoreLayout, numberOf } from "./StoreLayout.ts"
 import { type StoreState } from "./StoreState.ts"
 import { type Head } from "./WireField.ts"
 import { rowsIn } from "./internal/IndexFile.ts"
+import { detached } from "./internal/detached.ts"
 import { listNames, readAt, readWhole, sizeOf, withFile } from "./internal/durable.ts"
 import { follows, headOf } from "./internal/frameLink.ts"
 import { readManifest } from "./internal/manifestFile.ts"
@@ -173,12 +174,7 @@ const scanSegments = Effect.fnUntraced(function* (
             // Most entries follow the one before them; the header is no entry.
             const followsLast = head !== undefined && head.entry_seq > 0 && parentId === head.entry_id
             if (parentId !== null && !followsLast && !ids.has(parentId)) {
-              report(
-                "INV-001",
-                path,
-                byteOffset,
-                `entry ${frame.entry_id} has an unknown parent ${parentId}`
-              )
+              report("INV-001", path, byteOffset, `entry ${frame.entry_id} has an unknown parent ${parentId}`)
             }
             if (frame.entry_seq > 0) ids.add(detached(frame.entry_id))
             head = headOf(frame, chainHash(bytes.subarray(found.start, found.end)))
@@ -220,8 +216,6 @@ const scanSegments = Effect.fnUntraced(function* (
     idAt
   }
 })
-
-const detached = (id: string): string => (id.length < 13 ? id : Buffer.from(id).toString())
 
 /** Where the next frame seems to start at or after `from`. */
 const nextFrame = Effect.fnUntraced(function* (file: FileSystem.File, path: string, from: number, size: number) {

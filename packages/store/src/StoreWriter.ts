@@ -18,7 +18,7 @@ import * as ActivePath from "./ActivePath.ts"
 import * as Checkpoint from "./Checkpoint.ts"
 import type * as Manifest from "./Manifest.ts"
 import * as OffsetRow from "./OffsetRow.ts"
-import { GENESIS, chainHash, encode } from "./SegmentFrame.ts"
+import { GENESIS, chainHash, encode, isShort } from "./SegmentFrame.ts"
 import {
   EntryRefused,
   type StoreDamaged,
@@ -189,14 +189,16 @@ export class StoreWriter {
       const request: Request = { inputs, outcome: undefined }
       this.#waiting.push(request)
       // Who gets the turn commits all that wait; the others find theirs done. A write under way cannot be taken back.
-      yield* this.#turn.withPermits(1)(
-        Effect.uninterruptible(Effect.suspend(() => (request.outcome === undefined ? this.#commit() : Effect.void)))
-      ).pipe(
-        // One that still waits is not written after its caller has gone.
-        Effect.onInterrupt(() =>
-          Effect.sync(() => (this.#waiting = this.#waiting.filter((waiting) => waiting !== request)))
+      yield* this.#turn
+        .withPermits(1)(
+          Effect.uninterruptible(Effect.suspend(() => (request.outcome === undefined ? this.#commit() : Effect.void)))
         )
-      )
+        .pipe(
+          // One that still waits is not written after its caller has gone.
+          Effect.onInterrupt(() =>
+            Effect.sync(() => (this.#waiting = this.#waiting.filter((waiting) => waiting !== request)))
+          )
+        )
       return yield* Effect.fromResult(request.outcome ?? Result.succeed([]))
     },
     (effect) => Effect.provideContext(effect, this.#services)
@@ -300,6 +302,9 @@ export class StoreWriter {
         const { entryId, parentId } = input
         if (first + inputs.length + fresh.length === 0 && input.entryType !== "session") {
           return yield* new EntryRefused({ path, entryId, why: "before-header" })
+        }
+        if (!isShort(entryId, parentId, input.entryType)) {
+          return yield* new EntryRefused({ path, entryId: `${entryId.slice(0, 40)}...`, why: "too-long" })
         }
         const known = seqOf(entryId)
         if (known !== undefined) {

@@ -7,10 +7,18 @@ import * as Flag from "effect/cli/Flag"
 import * as SessionDiscovery from "@pi-sessions/catalog/SessionDiscovery"
 import * as GasTown from "@pi-sessions/core/GasTown"
 import { Extract } from "@pi-sessions/extract/Extract"
-import { SessionSource } from "@pi-sessions/session-file/SessionSource"
 import { CommandFailed, UsageError } from "../Exit.ts"
 import * as ExtractTable from "../ExtractTable.ts"
 import { Invocation } from "../Invocation.ts"
+
+/** Sessions in files and in containers. */
+const sessionsAt = (paths: ReadonlyArray<string>) =>
+  Layer.unwrap(
+    Effect.map(
+      Effect.promise(() => import("../StoredSessions.ts")),
+      (stored) => stored.layerPaths(paths)
+    )
+  )
 
 const flags = {
   rig: Flag.String("rig").pipe(
@@ -93,7 +101,7 @@ export const extract = Command.make(
       })
     ).pipe(
       Effect.ensuring(invocation.progress("")),
-      Effect.provide(Layer.provide(Extract.layer, SessionSource.layerPaths(roots.map(({ path }) => path)))),
+      Effect.provide(Layer.provide(Extract.layer, sessionsAt(roots.map(({ path }) => path)))),
       Effect.mapError((error) =>
         error._tag === "NothingMatched"
           ? new UsageError({ text: error.message })

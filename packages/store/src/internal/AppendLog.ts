@@ -81,12 +81,22 @@ export class AppendLog {
     this.#durable = this.#written
   })
 
-  /** Closes the file; it is opened again when needed. */
-  readonly close = Effect.suspend(() => {
+  /**
+   * Closes the file; it is opened again when needed. What a failure left in it is taken out first, if the disk lets it:
+   * who opens the file next would read it, and could not know that it may never become durable.
+   */
+  readonly close = Effect.suspend(() =>
+    Effect.andThen(
+      this.#trailing || this.#distrusted ? Effect.ignore(this.#prepare()) : Effect.void,
+      Effect.suspend(() => this.#closeFile())
+    )
+  )
+
+  #closeFile(): Effect.Effect<void, StoreIoError> {
     const opened = this.#opened
     this.#opened = undefined
     return opened === undefined ? Effect.void : opened.close
-  })
+  }
 
   #ready(): Effect.Effect<OpenFile, StoreIoError, FileSystem.FileSystem> {
     return this.#opened !== undefined && !this.#trailing && !this.#distrusted
@@ -100,7 +110,7 @@ export class AppendLog {
     FileSystem.FileSystem
   > {
     const fs = yield* FileSystem.FileSystem
-    if (this.#distrusted) yield* Effect.ignore(this.close)
+    if (this.#distrusted) yield* Effect.ignore(this.#closeFile())
     // A name whose directory could not be synced is made anew: the failed sync may have forgotten it.
     if (this.#distrusted && this.#unnamed) yield* Effect.ignore(fs.remove(this.path))
     const opened = this.#opened ?? (yield* openFile(this.path, this.#unnamed ? "w" : "r+"))

@@ -242,7 +242,8 @@ const lastRow = Effect.fnUntraced(function* (file: FileSystem.File, path: string
       if (found !== undefined) return found
       stop = start - 1
     }
-    if (skipped === 0 && from > 0) block *= 4
+    // A row longer than the block: no newline in it, or only the one that ends it.
+    if (from > 0 && (skipped === 0 || skipped === bytes.length)) block *= 4
     else end = from + skipped
   }
   return undefined
@@ -252,10 +253,7 @@ const lastRow = Effect.fnUntraced(function* (file: FileSystem.File, path: string
 export const openView = Effect.fn("StoreView.open")(function* (
   layout: StoreLayout
 ): Effect.fn.Return<StoreView, StoreNotFound | StoreIoError, FileSystem.FileSystem | Path.Path | Scope.Scope> {
-  const fs = yield* FileSystem.FileSystem
-  if (!(yield* fs.exists(layout.container).pipe(Effect.orElseSucceed(() => false)))) {
-    return yield* new StoreNotFound({ path: layout.container })
-  }
+  if (Option.isNone(yield* sizeOf(layout.container))) return yield* new StoreNotFound({ path: layout.container })
   const manifest = Option.flatMap(yield* readWhole(layout.manifest), (bytes) =>
     Result.getSuccess(Manifest.decode(bytes))
   )

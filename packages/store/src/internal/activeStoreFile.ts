@@ -7,7 +7,7 @@ import * as Result from "effect/Result"
 import * as ActiveStore from "../ActiveStore.ts"
 import { StoreDamaged, type StoreIoError } from "../StoreError.ts"
 import * as StoreLayout from "../StoreLayout.ts"
-import { readWhole, replaceFile } from "./durable.ts"
+import { readWhole, replaceFile, settleReplaced } from "./durable.ts"
 import { nowInstant } from "./manifestFile.ts"
 
 type Needs = FileSystem.FileSystem | Path.Path
@@ -23,6 +23,12 @@ export const readActive = Effect.fnUntraced(function* (
   const decoded = ActiveStore.decode(bytes.value)
   if (Result.isSuccess(decoded)) return decoded.success
   return yield* new StoreDamaged({ path: active, byteOffset: 0, reason: decoded.failure, invariant: "INV-007" })
+})
+
+/** Makes the marker durable as it is read now. */
+export const settleActive = Effect.fnUntraced(function* (location: StoreLayout.StoreLocation) {
+  const { active } = StoreLayout.names(yield* Path.Path, location)
+  yield* settleReplaced(`${active}.tmp`, active)
 })
 
 /** Makes another store the active one: the commit of a cutover, and of a rollback. */

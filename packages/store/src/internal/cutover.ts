@@ -18,10 +18,10 @@ import * as MigrationLedger from "../MigrationLedger.ts"
 import { type StoreDamaged, StoreFailed, type StoreIoError } from "../StoreError.ts"
 import * as StoreLayout from "../StoreLayout.ts"
 import { cutLedger } from "../StoreRecovery.ts"
-import { moveActive, readActive } from "./activeStoreFile.ts"
-import { sizeOf, syncDirectory } from "./durable.ts"
+import { moveActive, readActive, settleActive } from "./activeStoreFile.ts"
+import { sizeOf } from "./durable.ts"
 import { isForeign, readBytes, snapshotOf } from "./foreignStore.ts"
-import { nowInstant, readManifest, stepped, writeManifest } from "./manifestFile.ts"
+import { nowInstant, readManifest, settleManifest, stepped, writeManifest } from "./manifestFile.ts"
 
 type Needs = Sqlite | FileSystem.FileSystem | Path.Path
 type Failure = StoreIoError | StoreDamaged | StoreFailed
@@ -34,8 +34,8 @@ export const reconcile = Effect.fn("Cutover.reconcile")(function* (
   const layout = StoreLayout.of(path, StoreLayout.names(path, location).container)
   const marker = yield* readActive(location)
   if (marker === undefined || Option.isNone(yield* sizeOf(layout.container))) return marker
-  // The marker may be that of a rename which a dead process did not sync; from now on it is built on.
-  yield* syncDirectory(location.directory)
+  yield* settleActive(location)
+  yield* settleManifest(layout)
   yield* cutLedger(layout)
   // Only a manifest that is damaged may be made again later; one that cannot be read now must be read before going on.
   const manifest = yield* readManifest(layout).pipe(Effect.catchTag("StoreDamaged", () => Effect.succeed(undefined)))

@@ -151,10 +151,29 @@ export const readInto = Effect.fnUntraced(function* (
  * directory synced.
  */
 export const replaceFile = Effect.fnUntraced(function* (temporary: string, target: string, bytes: Uint8Array) {
+  const inDoubt = doubtful(yield* FileSystem.FileSystem)
   yield* withFile(temporary, "w", (file) =>
     writeFully(file, temporary, bytes).pipe(Effect.andThen(sync(file, temporary)))
   )
+  inDoubt.add(target)
   yield* renameDurably(temporary, target)
+  inDoubt.delete(target)
+})
+
+/** Files whose replacing failed in this process: they may be read as replaced, and no later fsync may make them so. */
+const doubtfulIn = new WeakMap<FileSystem.FileSystem, Set<string>>()
+const doubtful = (fs: FileSystem.FileSystem): Set<string> => {
+  const known = doubtfulIn.get(fs) ?? new Set<string>()
+  doubtfulIn.set(fs, known)
+  return known
+}
+
+/** Makes a file durable that a dead process may have replaced, or this one without success: it is built on from now on. */
+export const settleReplaced = Effect.fnUntraced(function* (temporary: string, target: string) {
+  const path = yield* Path.Path
+  if (!doubtful(yield* FileSystem.FileSystem).has(target)) return yield* syncDirectory(path.dirname(target))
+  const bytes = yield* readWhole(target)
+  if (Option.isSome(bytes)) yield* replaceFile(temporary, target, bytes.value)
 })
 
 /** Renames, and syncs the directories of both names. */

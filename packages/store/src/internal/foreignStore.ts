@@ -1,14 +1,15 @@
 /** The stores that are no containers, as sequences of bytes: what a migration reads and a rollback writes. */
 import { createHash } from "node:crypto"
 import * as Effect from "effect/Effect"
-import * as FileSystem from "effect/FileSystem"
+import type * as FileSystem from "effect/FileSystem"
+import * as Option from "effect/Option"
 import * as Path from "effect/Path"
 import * as Stream from "effect/Stream"
 import { type Sqlite } from "@pi-sessions/sqlite/Sqlite"
 import * as SqliteV1 from "../SqliteV1.ts"
-import { type StoreIoError, fromPlatform } from "../StoreError.ts"
+import { type StoreIoError } from "../StoreError.ts"
 import { type Snapshot } from "../WireField.ts"
-import { renameDurably, sync, withFile, writeFully } from "./durable.ts"
+import { openFile, readAt, renameDurably, sync, withFile, writeFully } from "./durable.ts"
 
 /** What a container is migrated from and rolled back to. */
 export type ForeignFormat = "jsonl_v3" | "sqlite_v1"
@@ -25,8 +26,15 @@ export const readBytes = (
   format === "sqlite_v1"
     ? SqliteV1.read(path)
     : Stream.unwrap(
-        Effect.map(FileSystem.FileSystem, (fs) =>
-          fs.stream(path, { chunkSize: CHUNK_BYTES }).pipe(Stream.mapError(fromPlatform(path, "read")))
+        Effect.map(
+          Effect.acquireRelease(openFile(path, "r"), (opened) => Effect.ignore(opened.close)),
+          ({ file }) =>
+            Stream.paginate(0, (offset) =>
+              Effect.map(readAt(file, path, offset, CHUNK_BYTES), (bytes) => [
+                bytes.length === 0 ? [] : [bytes],
+                bytes.length < CHUNK_BYTES ? Option.none() : Option.some(offset + bytes.length)
+              ])
+            )
         )
       )
 

@@ -9,7 +9,7 @@ import * as Manifest from "../Manifest.ts"
 import { StoreDamaged, type StoreIoError } from "../StoreError.ts"
 import { type StoreLayout } from "../StoreLayout.ts"
 import { type IllegalTransition, type StoreState, transition } from "../StoreState.ts"
-import { readWhole, replaceFile } from "./durable.ts"
+import { readWhole, replaceFile, settleReplaced } from "./durable.ts"
 
 export const nowInstant = Effect.map(Clock.currentTimeMillis, (ms) => new Date(ms).toISOString())
 
@@ -34,6 +34,12 @@ export const writeManifest = Effect.fnUntraced(function* (
 ): Effect.fn.Return<void, StoreIoError, FileSystem.FileSystem | Path.Path> {
   const path = yield* Path.Path
   yield* replaceFile(path.join(layout.tmp, "manifest.json"), layout.manifest, Manifest.encode(manifest))
+})
+
+/** Makes the manifest durable as it is read now. */
+export const settleManifest = Effect.fnUntraced(function* (layout: StoreLayout) {
+  const path = yield* Path.Path
+  yield* settleReplaced(path.join(layout.tmp, "manifest.json"), layout.manifest)
 })
 
 /** The manifest with other contents in the same state; nothing is written yet. */

@@ -6,8 +6,11 @@ import { type Code } from "@pi-sessions/core/SessionDiagnostic"
 import { versionOf } from "@pi-sessions/core/SessionHeader"
 import { HeaderLine, SessionEntry, type SessionLine } from "@pi-sessions/core/SessionLine"
 import { SessionReader } from "@pi-sessions/core/SessionReader"
+import { isShort } from "../SegmentFrame.ts"
+import { isSafeId } from "../StoreLayout.ts"
 import { type FrameInput } from "../StoreWriter.ts"
 import { type Snapshot } from "../WireField.ts"
+import { detached } from "./detached.ts"
 import { snapshotter } from "./foreignStore.ts"
 
 /** Why a session is not migrated, and where. */
@@ -43,16 +46,22 @@ export const inspect = Effect.fnUntraced(function* <E, R>(
   /** Parents that no entry before had; some are further down. */
   const unknown: Array<{ readonly entry: SessionEntry; readonly parentId: string }> = []
   let entryCount = 0
+  let sessionId: string | undefined
   const take = (lines: ReadonlyArray<SessionLine>): void => {
     for (const line of lines) {
       if (!(line instanceof SessionEntry)) continue
       entryCount++
       const { id, parentId } = line
       if (id === null) continue
+      if (!isShort(id, parentId, line.type)) {
+        findings.push(at(line, "too-long: its id, its parent's and its type are longer than 60 KiB together"))
+        continue
+      }
+      sessionId ??= stringAt(reader.header?.decode() ?? {}, "id")
+      if (id === sessionId) findings.push(at(line, `duplicate-id: ${id} is the id of the session`))
       if (parentId !== null && !ids.has(parentId)) unknown.push({ entry: line.standalone(), parentId })
       if (ids.has(id)) findings.push(at(line, `duplicate-id: another entry has the id ${id} already`))
-      // A string that was cut out of a line would keep the line in memory.
-      ids.add(id.length < 13 ? id : Buffer.from(id).toString())
+      ids.add(detached(id))
     }
   }
   yield* Stream.runForEach(bytes, (chunk) =>
@@ -76,8 +85,12 @@ export const inspect = Effect.fnUntraced(function* <E, R>(
     const message = `the session has format version ${versionOf(header)}; open it once in Pi, which brings it to version 3`
     findings.push(at(reader.header, message))
   }
+  sessionId = stringAt(header ?? {}, "id") ?? ""
+  if (reader.header !== undefined && !isSafeId(sessionId)) {
+    findings.push(at(reader.header, `the session id ${JSON.stringify(sessionId)} cannot be part of a file name`))
+  }
   findings.sort((a, b) => a.byteOffset - b.byteOffset)
-  return { sessionId: stringAt(header ?? {}, "id") ?? "", entryCount, snapshot: snapshot.end(), findings }
+  return { sessionId, entryCount, snapshot: snapshot.end(), findings }
 })
 
 const at = (where: { readonly line: number; readonly byteOffset: number }, message: string): SourceFinding => ({

@@ -1,0 +1,42 @@
+/** A call of the CLI in this process, as a shell would see it. */
+import * as NodeServices from "@effect/platform-node/NodeServices"
+import { Cause, ConfigProvider, Effect, Exit, Layer, Runtime, Sink, Stdio } from "effect"
+import { TestConsole } from "effect/testing"
+import { run } from "../../src/Cli.ts"
+
+export interface Called {
+  readonly status: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Runs a call from `cwd`; `terminal` says whether stderr is one. */
+export const call = (args: ReadonlyArray<string>, cwd: string, terminal = false): Effect.Effect<Called> =>
+  Effect.gen(function* () {
+    const written: { readonly [to in "stdout" | "stderr"]: Array<Uint8Array> } = { stdout: [], stderr: [] }
+    const sink = (to: "stdout" | "stderr") => () =>
+      Sink.forEach((chunk: string | Uint8Array) => Effect.sync(() => void written[to].push(Buffer.from(chunk))))
+    const stdio = Stdio.layerTest({
+      stdout: sink("stdout"),
+      stderr: sink("stderr"),
+      stderrIsTerminal: Effect.succeed(terminal)
+    })
+    const exit = yield* Effect.exit(run(args)).pipe(
+      Effect.tap(() =>
+        Effect.gen(function* () {
+          for (const line of yield* TestConsole.logLines) written.stdout.push(Buffer.from(`${String(line)}\n`))
+          for (const line of yield* TestConsole.errorLines) written.stderr.push(Buffer.from(`${String(line)}\n`))
+        })
+      ),
+      Effect.provide(Layer.mergeAll(stdio, Layer.fresh(TestConsole.layer))),
+      Effect.provide(NodeServices.layer),
+      Effect.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ PI_SESSIONS_CWD: cwd })))
+    )
+    const [stdout, stderr] = [Buffer.concat(written.stdout).toString(), Buffer.concat(written.stderr).toString()]
+    return { status: Exit.isSuccess(exit) ? 0 : statusOf(Cause.squash(exit.cause)), stdout, stderr }
+  })
+
+const statusOf = (error: unknown): number =>
+  typeof error === "object" && error !== null && Runtime.errorExitCode in error
+    ? Number(error[Runtime.errorExitCode])
+    : 1
