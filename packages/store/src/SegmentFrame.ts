@@ -59,6 +59,16 @@ export const isShort = (entryId: string, parentId: string | null, entryType: str
 /** SHA-256 of a frame's bytes: what the next frame's `prev_hash` says, and a head's `chain_hash`. */
 export const chainHash = (frame: Uint8Array): string => hash("sha256", frame, "hex")
 
+/** One line of a session on its way into a frame. */
+export interface FrameInput {
+  readonly entryId: string
+  readonly parentId: string | null
+  readonly entryType: string
+  /** The line without its newline. */
+  readonly payload: Uint8Array
+  readonly unterminated?: true
+}
+
 /** What a frame says before it is encoded. */
 export type FrameFields = Omit<SegmentFrame, "schema" | "payload_length" | "crc32">
 

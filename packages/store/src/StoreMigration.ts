@@ -28,6 +28,7 @@ import {
   StoreNotActive,
   StoreNotFound
 } from "./StoreError.ts"
+import { type FrameInput } from "./SegmentFrame.ts"
 import * as StoreLayout from "./StoreLayout.ts"
 import { StoreLock } from "./StoreLock.ts"
 import * as StoreReader from "./StoreReader.ts"
@@ -408,10 +409,10 @@ const fill = Effect.fnUntraced(function* (
   onProgress: MigrateOptions["onProgress"]
 ): Effect.fn.Return<void, StoreWriter.AppendError, Needs> {
   const assembler = new FrameAssembler()
-  let group: Array<StoreWriter.FrameInput> = []
+  let group: Array<FrameInput> = []
   let groupBytes = 0
   let total = 0
-  const put = Effect.fnUntraced(function* (inputs: ReadonlyArray<StoreWriter.FrameInput>, atEnd: boolean) {
+  const put = Effect.fnUntraced(function* (inputs: ReadonlyArray<FrameInput>, atEnd: boolean) {
     for (const input of inputs) {
       group.push(input)
       groupBytes += input.payload.length

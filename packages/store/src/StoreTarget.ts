@@ -51,6 +51,8 @@ export const layerDirectory = (directory: string) =>
         entries: ReadonlyArray<SessionEntry>,
         force: boolean
       ) {
+        const why = notStorable(location.sessionId, entries)
+        if (why !== undefined) return yield* new SessionFileError({ path: container, operation: "write", reason: why })
         yield* fs.makeDirectory(location.directory, { recursive: true })
         if ((yield* store.active(location)) === undefined) {
           const writer = yield* store.create(location.directory, header)
@@ -85,3 +87,15 @@ export const layerDirectory = (directory: string) =>
       return SessionTarget.of({ write })
     })
   )
+
+/** Why these entries cannot be a store's: found before anything is made or moved aside. Undefined when they can. */
+const notStorable = (sessionId: string, entries: ReadonlyArray<SessionEntry>): string | undefined => {
+  const ids = new Set<string>()
+  for (const { id, parentId } of entries) {
+    if (id === null || id === "") return "an entry has no id"
+    if (id === sessionId || ids.has(id)) return `the id ${id} is used twice`
+    if (parentId !== null && !ids.has(parentId)) return `the parent ${parentId} of entry ${id} is not before it`
+    ids.add(id)
+  }
+  return undefined
+}

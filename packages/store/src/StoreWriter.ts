@@ -14,50 +14,26 @@ import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
 import { type HeaderLine, type SessionEntry } from "@pi-sessions/core/SessionLine"
-import * as ActivePath from "./ActivePath.ts"
-import * as Checkpoint from "./Checkpoint.ts"
+import type * as Checkpoint from "./Checkpoint.ts"
 import type * as Manifest from "./Manifest.ts"
 import * as OffsetRow from "./OffsetRow.ts"
-import { GENESIS, chainHash, encode, isShort } from "./SegmentFrame.ts"
-import {
-  EntryRefused,
-  type StoreDamaged,
-  type StoreFailed,
-  type StoreIoError,
-  type StoreNotFound
-} from "./StoreError.ts"
+import { type FrameInput, GENESIS, chainHash, encode } from "./SegmentFrame.ts"
+import { EntryRefused, type StoreDamaged, type StoreFailed, type StoreIoError } from "./StoreError.ts"
 import { type StoreLayout } from "./StoreLayout.ts"
-import { entriesOf, newestCheckpoint } from "./StoreReader.ts"
 import * as StoreRecovery from "./StoreRecovery.ts"
 import { type IllegalTransition, type StoreState } from "./StoreState.ts"
 import { type Head } from "./WireField.ts"
+import { AppendGroup, type Appended } from "./internal/AppendGroup.ts"
 import { AppendLog } from "./internal/AppendLog.ts"
+import { IndexLog } from "./internal/IndexLog.ts"
 import { openView } from "./internal/StoreView.ts"
-import { replaceFile } from "./internal/durable.ts"
+import * as CheckpointFold from "./internal/checkpointFold.ts"
 import { headOf } from "./internal/frameLink.ts"
-import { nowInstant, revised, stepped, writeManifest } from "./internal/manifestFile.ts"
+import { revised, stepped, writeManifest } from "./internal/manifestFile.ts"
 
-/** Where an appended entry stands. */
-export interface Appended {
-  readonly entryId: string
-  /** From 1. */
-  readonly entrySeq: number
-  /** Whether this call wrote it; false when it was there already. */
-  readonly written: boolean
-}
-
+export type { Appended } from "./internal/AppendGroup.ts"
 export type AppendError = EntryRefused | WriteError
 export type WriteError = StoreIoError | StoreDamaged | StoreFailed
-
-/** One line of a session on its way into a frame. */
-export interface FrameInput {
-  readonly entryId: string
-  readonly parentId: string | null
-  readonly entryType: string
-  /** The line without its newline. */
-  readonly payload: Uint8Array
-  readonly unterminated?: true
-}
 
 export interface WriterOptions {
   /** A segment that has reached this size is sealed before the next append; 16 MiB by default. */
@@ -65,8 +41,6 @@ export interface WriterOptions {
 }
 
 export const SEGMENT_BYTES = 16 << 20
-/** Index rows are written when so many bytes of them wait; until then they are only in memory. */
-const INDEX_BYTES = 1 << 16
 
 interface Request {
   readonly inputs: ReadonlyArray<FrameInput>
@@ -84,17 +58,13 @@ export class StoreWriter {
   readonly #segmentBytes: number
   readonly #turn = Semaphore.makeUnsafe(1)
   readonly #seqById: Map<string, number>
-  readonly #index: AppendLog
+  readonly #index: IndexLog
   #waiting: Array<Request> = []
   #manifest: Manifest.Manifest
   /** A manifest whose writing failed half-way: it may be the one on disk, so it must be finished before anything else. */
   #unfinished: Manifest.Manifest | undefined
   #head: Head | undefined
   #segment: { readonly log: AppendLog; readonly segmentSeq: number; readonly firstEntrySeq: number } | undefined
-  /** Rows of durable frames that the index does not durably hold yet, in order; the first `#rowsWritten` are written. */
-  #rows: Array<OffsetRow.OffsetRow> = []
-  #rowsWritten = 0
-  #rowBytes = 0
 
   constructor(
     services: Context.Context<Needs>,
@@ -111,7 +81,8 @@ export class StoreWriter {
     this.#seqById = recovered.seqById
     this.#manifest = recovered.manifest
     this.#head = recovered.head
-    this.#index = new AppendLog(path, layout.offsets, recovered.indexBytes, recovered.indexBytes === 0)
+    const row_count = recovered.head === undefined ? 0 : recovered.head.entry_seq + 1
+    this.#index = new IndexLog(path, layout.offsets, { byte_length: recovered.indexBytes, row_count })
     const open = recovered.openSegment
     if (open !== undefined) {
       const log = new AppendLog(path, layout.segment(open.segmentSeq), open.byteLength, false)
@@ -220,11 +191,11 @@ export class StoreWriter {
       const complete = Effect.gen({ self: this }, function* () {
         yield* this.#finish()
         yield* this.#put(yield* revised(this.#manifest, this.#sealed()))
-        yield* this.#flushIndex()
-        yield* this.#put(yield* revised(this.#manifest, { index: this.#indexExtent() }))
+        yield* this.#index.flush()
+        yield* this.#put(yield* revised(this.#manifest, { index: this.#index.extent }))
         const checkpoint = yield* this.#foldCheckpoint()
         if (checkpoint === undefined) return
-        yield* putCheckpoint(this.#path, this.layout, checkpoint)
+        yield* CheckpointFold.put(this.layout, checkpoint)
         yield* this.#put(yield* revised(this.#manifest, { checkpoint_seq: checkpoint.checkpoint_seq }))
       })
       yield* this.#turn.withPermits(1)(Effect.uninterruptible(complete))
@@ -242,7 +213,7 @@ export class StoreWriter {
 
   /** Writes the index rows that wait. The writer is not usable afterwards. */
   readonly close = Effect.suspend(() =>
-    Effect.ignore(this.#flushIndex()).pipe(
+    Effect.ignore(this.#index.flush()).pipe(
       Effect.andThen(Effect.ignore(this.#index.close)),
       Effect.andThen(this.#segment === undefined ? Effect.void : Effect.ignore(this.#segment.log.close)),
       Effect.provideContext(this.#services)
@@ -262,7 +233,7 @@ export class StoreWriter {
       for (const request of group) request.outcome ??= Result.fail(settled.failure)
       return
     }
-    if (this.#rowBytes >= INDEX_BYTES) yield* Effect.ignore(this.#writeIndex())
+    if (this.#index.isFull) yield* Effect.ignore(this.#index.write())
   })
 
   readonly #writeGroup = Effect.fnUntraced(
@@ -270,63 +241,19 @@ export class StoreWriter {
     function* (this: StoreWriter, group: ReadonlyArray<Request>): Effect.fn.Return<void, WriteError, Needs> {
       yield* this.#finish()
       const accepted: Array<{ readonly request: Request; readonly appended: ReadonlyArray<Appended> }> = []
-      const inputs: Array<FrameInput> = []
-      /** Of the frames of this group, which are not in the store yet. */
-      const added = new Map<string, number>()
+      const entries = new AppendGroup({
+        path: this.layout.container,
+        nextSeq: this.#head === undefined ? 0 : this.#head.entry_seq + 1,
+        seqById: this.#seqById,
+        payloadAt: this.#payloadAt
+      })
       for (const request of group) {
-        const result = yield* Effect.result(this.#accept(request.inputs, inputs, added))
+        const result = yield* Effect.result(entries.add(request.inputs))
         if (Result.isSuccess(result)) accepted.push({ request, appended: result.success })
         else request.outcome = Result.fail(result.failure)
       }
-      if (inputs.length > 0) yield* this.#writeFrames(inputs)
+      if (entries.inputs.length > 0) yield* this.#writeFrames(entries.inputs)
       for (const { request, appended } of accepted) request.outcome = Result.succeed(appended)
-    }
-  )
-
-  /** Checks a request against the store and the group so far; adds what is new to the group, or nothing of it. */
-  readonly #accept = Effect.fnUntraced(
-    { self: this },
-    function* (
-      this: StoreWriter,
-      given: ReadonlyArray<FrameInput>,
-      inputs: Array<FrameInput>,
-      added: Map<string, number>
-    ): Effect.fn.Return<ReadonlyArray<Appended>, AppendError, Needs> {
-      const path = this.layout.container
-      const first = this.#head === undefined ? 0 : this.#head.entry_seq + 1
-      const fresh: Array<FrameInput> = []
-      const freshSeq = new Map<string, number>()
-      const seqOf = (id: string): number | undefined => this.#seqById.get(id) ?? added.get(id) ?? freshSeq.get(id)
-      const appended: Array<Appended> = []
-      for (const input of given) {
-        const { entryId, parentId } = input
-        if (first + inputs.length + fresh.length === 0 && input.entryType !== "session") {
-          return yield* new EntryRefused({ path, entryId, why: "before-header" })
-        }
-        if (!isShort(entryId, parentId, input.entryType)) {
-          return yield* new EntryRefused({ path, entryId: `${entryId.slice(0, 40)}...`, why: "too-long" })
-        }
-        const known = seqOf(entryId)
-        if (known !== undefined) {
-          const there = inputs[known - first]?.payload ?? fresh[known - first - inputs.length]?.payload
-          if (!isSamePayload(input.payload, there ?? (yield* this.#payloadAt(known)))) {
-            return yield* new EntryRefused({ path, entryId, why: "id-taken" })
-          }
-          appended.push({ entryId, entrySeq: known, written: false })
-          continue
-        }
-        // The header's frame stands under the session's id, which is no entry.
-        if (parentId !== null && (seqOf(parentId) ?? 0) === 0) {
-          return yield* new EntryRefused({ path, entryId, why: "unknown-parent", parentId })
-        }
-        const entrySeq = first + inputs.length + fresh.length
-        freshSeq.set(entryId, entrySeq)
-        fresh.push(input)
-        appended.push({ entryId, entrySeq, written: true })
-      }
-      inputs.push(...fresh)
-      for (const [id, seq] of freshSeq) added.set(id, seq)
-      return appended
     }
   )
 
@@ -367,12 +294,8 @@ export class StoreWriter {
         Effect.tapCause(() => Effect.sync(() => segment.log.rewind()))
       )
       this.#head = head
-      for (const row of rows) {
-        this.#seqById.set(row.entry_id, row.entry_seq)
-        this.#rows.push(row)
-      }
-      // About as long as a row is; only to decide when to write them.
-      this.#rowBytes += rows.length * 240
+      for (const row of rows) this.#seqById.set(row.entry_id, row.entry_seq)
+      this.#index.add(rows)
     }
   )
 
@@ -393,7 +316,7 @@ export class StoreWriter {
       for (let steps = 0; steps < 8 && this.state !== target; steps++) {
         switch (this.state) {
           case "DIRTY":
-            yield* this.#seal()
+            yield* this.#step("SEGMENT_SEALED", this.#sealed())
             break
           case "SEGMENT_SEALED":
             yield* this.#completeIndex()
@@ -407,14 +330,6 @@ export class StoreWriter {
       }
     }
   )
-
-  readonly #seal = Effect.fnUntraced({ self: this }, function* (this: StoreWriter): Effect.fn.Return<
-    void,
-    WriteError,
-    Needs
-  > {
-    yield* this.#step("SEGMENT_SEALED", this.#sealed())
-  })
 
   /** What the manifest says once the open segment is sealed. An empty one stays open. */
   #sealed(): Partial<Manifest.Manifest> {
@@ -439,42 +354,8 @@ export class StoreWriter {
     WriteError,
     Needs
   > {
-    yield* this.#flushIndex()
-    yield* this.#step("INDEXED", { index: this.#indexExtent() })
-  })
-
-  #indexExtent(): Manifest.Manifest["index"] {
-    return {
-      byte_length: this.#index.durableLength,
-      row_count: this.#head === undefined ? 0 : this.#head.entry_seq + 1
-    }
-  }
-
-  /** Writes the rows that wait; they are not synced. */
-  readonly #writeIndex = Effect.fnUntraced({ self: this }, function* (this: StoreWriter): Effect.fn.Return<
-    void,
-    StoreIoError,
-    Needs
-  > {
-    const rows = this.#rows.slice(this.#rowsWritten)
-    if (rows.length > 0) yield* this.#index.write(Buffer.from(rows.map((row) => OffsetRow.encodeText(row)).join("")))
-    this.#rowsWritten = this.#rows.length
-    this.#rowBytes = 0
-  })
-
-  /** Writes and syncs them. After a failed sync all rows since the last good one are written again. */
-  readonly #flushIndex = Effect.fnUntraced({ self: this }, function* (this: StoreWriter): Effect.fn.Return<
-    void,
-    StoreIoError,
-    Needs
-  > {
-    yield* this.#writeIndex()
-    if (this.#head === undefined) return
-    yield* Effect.suspend(() => this.#index.commit()).pipe(
-      Effect.tapCause(() => Effect.sync(() => (this.#rowsWritten = 0)))
-    )
-    this.#rows = []
-    this.#rowsWritten = 0
+    yield* this.#index.flush()
+    yield* this.#step("INDEXED", { index: this.#index.extent })
   })
 
   readonly #writeCheckpoint = Effect.fnUntraced({ self: this }, function* (this: StoreWriter): Effect.fn.Return<
@@ -483,7 +364,7 @@ export class StoreWriter {
     Needs
   > {
     const checkpoint = yield* this.#foldCheckpoint()
-    if (checkpoint !== undefined) yield* putCheckpoint(this.#path, this.layout, checkpoint)
+    if (checkpoint !== undefined) yield* CheckpointFold.put(this.layout, checkpoint)
     yield* this.#step("CHECKPOINTED", {
       checkpoint_seq: checkpoint?.checkpoint_seq ?? this.#manifest.checkpoint_seq
     })
@@ -497,7 +378,7 @@ export class StoreWriter {
   > {
     const head = this.#head
     if (head === undefined) return undefined
-    return yield* Effect.scoped(fold(this.layout, this.#manifest, head))
+    return yield* Effect.scoped(CheckpointFold.fold(this.layout, this.#manifest, head))
   })
 
   /** Finishes a manifest whose writing failed half-way. */
@@ -551,53 +432,6 @@ export class StoreWriter {
     }
   )
 }
-
-/** Whether two lines are the same but for blank lines around them. */
-const isSamePayload = (a: Uint8Array, b: Uint8Array): boolean => {
-  const left = Buffer.from(a.buffer, a.byteOffset, a.byteLength)
-  const right = Buffer.from(b.buffer, b.byteOffset, b.byteLength)
-  return left.equals(right) || left.toString("latin1").trim() === right.toString("latin1").trim()
-}
-
-/** Folds the history up to `head` into a checkpoint. */
-const fold = Effect.fnUntraced(function* (
-  layout: StoreLayout,
-  manifest: Manifest.Manifest,
-  head: Head
-): Effect.fn.Return<Checkpoint.Checkpoint, WriteError, Needs | Scope.Scope> {
-  const view = yield* openView(layout).pipe(
-    Effect.catchTag("StoreNotFound", (error: StoreNotFound) => Effect.die(error))
-  )
-  const previous = yield* newestCheckpoint(view)
-  const leaf = head.entry_seq === 0 ? undefined : yield* view.row(head.entry_seq)
-  const read = (rows: ReadonlyArray<OffsetRow.OffsetRow>) => Effect.map(view.frames(rows), entriesOf)
-  const active = leaf === undefined ? undefined : yield* ActivePath.resolve(view, leaf, previous, read)
-  const ref = (row: OffsetRow.OffsetRow | undefined): Checkpoint.EntryRef | null =>
-    row === undefined ? null : { entry_seq: row.entry_seq, entry_id: row.entry_id }
-  return {
-    schema: Checkpoint.SCHEMA_ID,
-    session_id: manifest.session_id,
-    checkpoint_seq: Math.max(manifest.checkpoint_seq ?? 0, previous?.checkpoint_seq ?? 0) + 1,
-    created_at: yield* nowInstant,
-    manifest_revision: manifest.revision,
-    head,
-    entry_count: head.entry_seq,
-    index: manifest.index,
-    active_context: {
-      leaf: ref(leaf),
-      thinking_level: ref(active?.thinkingLevel),
-      model: ref(active?.model),
-      compaction: ref(active?.compaction)
-    }
-  }
-})
-
-const putCheckpoint = (path: Path.Path, layout: StoreLayout, checkpoint: Checkpoint.Checkpoint) =>
-  replaceFile(
-    path.join(layout.tmp, "checkpoint.json"),
-    layout.checkpoint(checkpoint.checkpoint_seq),
-    Checkpoint.encode(checkpoint)
-  )
 
 /** Recovers a container and opens it for appending until the scope closes. Only under the writer's lock. */
 export const open = Effect.fn("StoreWriter.open")(function* (

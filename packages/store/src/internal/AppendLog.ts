@@ -5,8 +5,9 @@
  */
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
+import * as Option from "effect/Option"
 import type * as Path from "effect/Path"
-import { type StoreIoError, fromPlatform } from "../StoreError.ts"
+import { StoreIoError, fromPlatform } from "../StoreError.ts"
 import { type OpenFile, openFile, sync, syncDirectory, writeFully } from "./durable.ts"
 
 export class AppendLog {
@@ -70,6 +71,7 @@ export class AppendLog {
     const { file } = yield* this.#ready()
     yield* sync(file, this.path).pipe(
       Effect.andThen(this.#unnamed ? syncDirectory(this.#directory) : Effect.void),
+      Effect.andThen(stillNamed(file, this.path)),
       Effect.tapCause(() =>
         Effect.sync(() => {
           this.#distrusted = true
@@ -124,3 +126,13 @@ export class AppendLog {
     return opened
   })
 }
+
+/** A file that somebody removed takes bytes and syncs them as before, and nobody ever reads them. */
+const stillNamed = Effect.fnUntraced(function* (
+  file: FileSystem.File,
+  path: string
+): Effect.fn.Return<void, StoreIoError> {
+  const { nlink } = yield* file.stat.pipe(Effect.mapError(fromPlatform(path, "sync")))
+  if (Option.getOrElse(nlink, () => 1) > 0) return
+  return yield* new StoreIoError({ path, operation: "write", reason: "the file was removed while it was written to" })
+})

@@ -8,7 +8,7 @@ import { HeaderLine, SessionEntry, type SessionLine } from "@pi-sessions/core/Se
 import { SessionReader } from "@pi-sessions/core/SessionReader"
 import { isShort } from "../SegmentFrame.ts"
 import { isSafeId } from "../StoreLayout.ts"
-import { type FrameInput } from "../StoreWriter.ts"
+import { type FrameInput } from "../SegmentFrame.ts"
 import { type Snapshot } from "../WireField.ts"
 import { detached } from "./detached.ts"
 import { snapshotter } from "./foreignStore.ts"

@@ -1,0 +1,60 @@
+/** Making a checkpoint: folding the history up to the head, and putting the file in place. */
+import * as Effect from "effect/Effect"
+import type * as FileSystem from "effect/FileSystem"
+import * as Path from "effect/Path"
+import type * as Scope from "effect/Scope"
+import * as ActivePath from "../ActivePath.ts"
+import * as Checkpoint from "../Checkpoint.ts"
+import type * as Manifest from "../Manifest.ts"
+import { type OffsetRow } from "../OffsetRow.ts"
+import { type StoreDamaged, type StoreIoError, type StoreNotFound } from "../StoreError.ts"
+import { type StoreLayout } from "../StoreLayout.ts"
+import { entriesOf, newestCheckpoint } from "../StoreReader.ts"
+import { type Head } from "../WireField.ts"
+import { openView } from "./StoreView.ts"
+import { replaceFile } from "./durable.ts"
+import { nowInstant } from "./manifestFile.ts"
+
+/** The checkpoint of `head`, which must be indexed. It starts from the checkpoint before it. */
+export const fold = Effect.fnUntraced(function* (
+  layout: StoreLayout,
+  manifest: Manifest.Manifest,
+  head: Head
+): Effect.fn.Return<
+  Checkpoint.Checkpoint,
+  StoreIoError | StoreDamaged,
+  FileSystem.FileSystem | Path.Path | Scope.Scope
+> {
+  const view = yield* openView(layout).pipe(
+    Effect.catchTag("StoreNotFound", (error: StoreNotFound) => Effect.die(error))
+  )
+  const previous = yield* newestCheckpoint(view)
+  const leaf = head.entry_seq === 0 ? undefined : yield* view.row(head.entry_seq)
+  const read = (rows: ReadonlyArray<OffsetRow>) => Effect.map(view.frames(rows), entriesOf)
+  const active = leaf === undefined ? undefined : yield* ActivePath.resolve(view, leaf, previous, read)
+  const ref = (row: OffsetRow | undefined): Checkpoint.EntryRef | null =>
+    row === undefined ? null : { entry_seq: row.entry_seq, entry_id: row.entry_id }
+  return {
+    schema: Checkpoint.SCHEMA_ID,
+    session_id: manifest.session_id,
+    checkpoint_seq: Math.max(manifest.checkpoint_seq ?? 0, previous?.checkpoint_seq ?? 0) + 1,
+    created_at: yield* nowInstant,
+    manifest_revision: manifest.revision,
+    head,
+    entry_count: head.entry_seq,
+    index: manifest.index,
+    active_context: {
+      leaf: ref(leaf),
+      thinking_level: ref(active?.thinkingLevel),
+      model: ref(active?.model),
+      compaction: ref(active?.compaction)
+    }
+  }
+})
+
+/** Written beside, synced, renamed: a half-written checkpoint never has a checkpoint's name. */
+export const put = Effect.fnUntraced(function* (layout: StoreLayout, checkpoint: Checkpoint.Checkpoint) {
+  const path = yield* Path.Path
+  const target = layout.checkpoint(checkpoint.checkpoint_seq)
+  yield* replaceFile(path.join(layout.tmp, "checkpoint.json"), target, Checkpoint.encode(checkpoint))
+})
