@@ -10,6 +10,7 @@ import { type StoreLayout } from "./StoreLayout.ts"
 import * as MigrationEvent from "./MigrationEvent.ts"
 import { AppendLog } from "./internal/AppendLog.ts"
 import { readWhole, syncDirectory } from "./internal/durable.ts"
+import * as Quarantine from "./internal/quarantine.ts"
 
 export interface Ledger {
   /** In order. */
@@ -79,3 +80,10 @@ export const append = Effect.fnUntraced(function* (
   // A process that died may have made the file and not its name durable.
   yield* syncDirectory(layout.migrations)
 }, Effect.uninterruptible)
+
+/** A torn line at the end of the ledger was never acknowledged; there is nothing to tell of it. */
+export const cutTorn = Effect.fnUntraced(function* (layout: StoreLayout) {
+  const { byteLength, trailingBytes } = yield* read(layout)
+  if (trailingBytes === 0) return
+  yield* Quarantine.cutOff(layout, layout.ledger, byteLength, byteLength + trailingBytes, "no whole event")
+})

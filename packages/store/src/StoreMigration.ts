@@ -28,7 +28,6 @@ import {
   StoreNotActive,
   StoreNotFound
 } from "./StoreError.ts"
-import { type FrameInput } from "./SegmentFrame.ts"
 import * as StoreLayout from "./StoreLayout.ts"
 import { StoreLock } from "./StoreLock.ts"
 import * as StoreReader from "./StoreReader.ts"
@@ -39,8 +38,9 @@ import { moveActive, readActive } from "./internal/activeStoreFile.ts"
 import * as Cutover from "./internal/cutover.ts"
 import { sizeOf } from "./internal/durable.ts"
 import { type ForeignFormat, readBytes, snapshotOf, writeBytes } from "./internal/foreignStore.ts"
-import { FrameAssembler, type SourceFinding, inspect } from "./internal/sourceSession.ts"
+import { type SourceFinding, inspect } from "./internal/sourceSession.ts"
 import { readManifest, stepped, writeManifest } from "./internal/manifestFile.ts"
+import { check, fill } from "./internal/containerBuild.ts"
 import * as Staging from "./internal/staging.ts"
 
 /** The source is damaged, or no session of format version 3. Nothing was changed; it stays the active store. */
@@ -137,9 +137,6 @@ export class StoreMigration extends Context.Service<
     Effect.suspend(() => make)
   )
 }
-
-/** Bytes of lines appended together while a container is built. */
-const GROUP_BYTES = 4 << 20
 
 type Needs = Sqlite | FileSystem.FileSystem | Path.Path
 
@@ -401,71 +398,6 @@ const superseded = (location: StoreLayout.StoreLocation, entryCount: number, now
 
 const refused = (path: string, findings: ReadonlyArray<SourceFinding>) =>
   Effect.fail(new MigrationRefused({ path, findings }))
-
-/** Appends a session's bytes to a container, a group of lines at a time. */
-const fill = Effect.fnUntraced(function* (
-  writer: StoreWriter.StoreWriter,
-  bytes: Stream.Stream<Uint8Array, StoreIoError, Needs>,
-  onProgress: MigrateOptions["onProgress"]
-): Effect.fn.Return<void, StoreWriter.AppendError, Needs> {
-  const assembler = new FrameAssembler()
-  let group: Array<FrameInput> = []
-  let groupBytes = 0
-  let total = 0
-  const put = Effect.fnUntraced(function* (inputs: ReadonlyArray<FrameInput>, atEnd: boolean) {
-    for (const input of inputs) {
-      group.push(input)
-      groupBytes += input.payload.length
-    }
-    if (group.length === 0 || (!atEnd && groupBytes < GROUP_BYTES)) return
-    const full = group
-    group = []
-    groupBytes = 0
-    yield* writer.appendLines(full)
-    if (onProgress !== undefined) yield* onProgress(total)
-  })
-  yield* Stream.runForEach(bytes, (chunk) => {
-    total += chunk.length
-    return put(assembler.push(chunk), false)
-  })
-  yield* put(assembler.end(), true)
-})
-
-/** The three checks before a cutover, on the container read again, and that it gives back the source's bytes. */
-const check = Effect.fnUntraced(function* (
-  layout: StoreLayout.StoreLayout,
-  found: { readonly snapshot: Snapshot; readonly entryCount: number }
-): Effect.fn.Return<
-  {
-    readonly verification: MigrationEvent.Verification
-    readonly head: { readonly head_entry_id: string | null; readonly chain_hash: string | null }
-    readonly reason: string | undefined
-  },
-  StoreReader.ReadError | StoreNotFound,
-  Needs
-> {
-  const report = yield* StoreVerify.verify(layout)
-  const held = yield* Effect.scoped(
-    Effect.flatMap(StoreReader.open(layout), (reader) =>
-      snapshotOf("native_v2", "", Stream.flattenIterable(reader.payloads))
-    )
-  )
-  const verification = {
-    entry_count_match: report.entryCount === found.entryCount,
-    hash_chain_match: report.hashChainMatch,
-    index_consistent: report.indexConsistent
-  }
-  const [first] = report.findings
-  const reason = !verification.entry_count_match
-    ? `${report.entryCount} entries in place of ${found.entryCount}`
-    : first !== undefined
-      ? StoreVerify.format(first)
-      : held.snapshot_id === found.snapshot.snapshot_id
-        ? undefined
-        : "the container does not give back the bytes of its source"
-  const head = { head_entry_id: report.head?.entry_id ?? null, chain_hash: report.head?.chain_hash ?? null }
-  return { verification, head, reason }
-})
 
 /** Names a migration: from the session, its source and the time, so that two attempts have two names. */
 const newCorrelationId = Effect.fnUntraced(function* (location: StoreLayout.StoreLocation, source: Snapshot) {

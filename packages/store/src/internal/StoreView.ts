@@ -6,7 +6,7 @@
  * damaged, rows are made from the segments in memory.
  */
 import * as Effect from "effect/Effect"
-import * as FileSystem from "effect/FileSystem"
+import type * as FileSystem from "effect/FileSystem"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import type * as Path from "effect/Path"

@@ -17,7 +17,6 @@ import type * as Manifest from "../Manifest.ts"
 import * as MigrationLedger from "../MigrationLedger.ts"
 import { type StoreDamaged, StoreFailed, type StoreIoError } from "../StoreError.ts"
 import * as StoreLayout from "../StoreLayout.ts"
-import { cutLedger } from "../StoreRecovery.ts"
 import { moveActive, readActive, settleActive } from "./activeStoreFile.ts"
 import { sizeOf } from "./durable.ts"
 import { isForeign, readBytes, snapshotOf } from "./foreignStore.ts"
@@ -36,7 +35,7 @@ export const reconcile = Effect.fn("Cutover.reconcile")(function* (
   if (marker === undefined || Option.isNone(yield* sizeOf(layout.container))) return marker
   yield* settleActive(location)
   yield* settleManifest(layout)
-  yield* cutLedger(layout)
+  yield* MigrationLedger.cutTorn(layout)
   // Only a manifest that is damaged may be made again later; one that cannot be read now must be read before going on.
   const manifest = yield* readManifest(layout).pipe(Effect.catchTag("StoreDamaged", () => Effect.succeed(undefined)))
   if (manifest === undefined) return marker
