@@ -9,7 +9,7 @@ import { type StoreIoError } from "./StoreError.ts"
 import { type StoreLayout } from "./StoreLayout.ts"
 import * as MigrationEvent from "./MigrationEvent.ts"
 import { AppendLog } from "./internal/AppendLog.ts"
-import { readWhole, syncDirectory } from "./internal/durable.ts"
+import { readWhole, sizeOf, sync, syncDirectory, withFile } from "./internal/durable.ts"
 import * as Quarantine from "./internal/quarantine.ts"
 
 export interface Ledger {
@@ -86,4 +86,13 @@ export const cutTorn = Effect.fnUntraced(function* (layout: StoreLayout) {
   const { byteLength, trailingBytes } = yield* read(layout)
   if (trailingBytes === 0) return
   yield* Quarantine.cutOff(layout, layout.ledger, byteLength, byteLength + trailingBytes, "no whole event")
+})
+
+/** Makes durable what is read of it, which a process may have written that died before its fsync. */
+export const settle = Effect.fnUntraced(function* (
+  layout: StoreLayout
+): Effect.fn.Return<void, StoreIoError, FileSystem.FileSystem | Path.Path> {
+  if (Option.isNone(yield* sizeOf(layout.ledger))) return
+  yield* withFile(layout.ledger, "r+", (file) => sync(file, layout.ledger))
+  yield* syncDirectory(layout.migrations)
 })

@@ -89,7 +89,7 @@ export class StoreDamaged extends Schema.TaggedError<StoreDamaged>()("StoreDamag
 }) {
   override get message(): string {
     const which = this.invariant === undefined ? "" : ` (${this.invariant})`
-    return `${this.path}, byte ${this.byteOffset}: ${this.reason}${which}; nothing was changed. Run: pi-sessions store verify`
+    return `${this.path}, byte ${this.byteOffset}: ${this.reason}${which}; nothing was changed. "pi-sessions store verify" tells all, "store export --salvage" gives every line that is whole`
   }
 }
 

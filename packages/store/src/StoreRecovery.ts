@@ -12,11 +12,11 @@ import * as Option from "effect/Option"
 import type * as Path from "effect/Path"
 import type * as Manifest from "./Manifest.ts"
 import * as MigrationLedger from "./MigrationLedger.ts"
-import { StoreDamaged, StoreFailed, type StoreIoError } from "./StoreError.ts"
+import { StoreDamaged, StoreFailed, type StoreIoError, fromPlatform } from "./StoreError.ts"
 import { type StoreLayout } from "./StoreLayout.ts"
 import { type StoreState } from "./StoreState.ts"
 import { type Head } from "./WireField.ts"
-import { makeDirectory, sizeOf, sync, syncDirectory, withFile } from "./internal/durable.ts"
+import { makeDirectory, readAt, sizeOf, sync, syncDirectory, withFile, writeFully } from "./internal/durable.ts"
 import { readIndex } from "./internal/indexRecovery.ts"
 import { readManifest, stepped, writeManifest } from "./internal/manifestFile.ts"
 import { rebuildManifest } from "./internal/manifestRecovery.ts"
@@ -38,6 +38,9 @@ export interface Recovered {
   readonly repairs: ReadonlyArray<string>
 }
 
+/** Frames are written again in pieces of this size. */
+const PIECE_BYTES = 1 << 20
+
 export type RecoveryError = StoreIoError | StoreDamaged | StoreFailed
 
 export const recover = Effect.fn("StoreRecovery.recover")(function* (
@@ -58,7 +61,7 @@ export const recover = Effect.fn("StoreRecovery.recover")(function* (
   yield* checkSealed(layout, found)
   const tail = yield* readTail(layout, found, repairs)
   const index = yield* readIndex(layout, found, tail, repairs)
-  yield* makeDurable(layout, found, tail)
+  yield* makeDurable(layout, found, tail, index.rowCount)
   // Told before it is done: a crash in between repeats the repair, and none goes untold.
   if (repairs.length > 0) yield* record(layout, found, tail.head, repairs)
   yield* Effect.forEach(repairs, (repair) => repair.mend, { discard: true })
@@ -76,19 +79,36 @@ export const recover = Effect.fn("StoreRecovery.recover")(function* (
 
 /**
  * An earlier process may have died between a write and its fsync. What was read here is built on from now on, so it must
- * survive a power loss too.
+ * survive a power loss too. Its fsync may also have failed, and then another one would not tell: frames without a row
+ * are written again in their place. A row is only written when the frame before it is durable.
  */
-const makeDurable = Effect.fnUntraced(function* (layout: StoreLayout, manifest: Manifest.Manifest, tail: OpenTail) {
+const makeDurable = Effect.fnUntraced(function* (
+  layout: StoreLayout,
+  manifest: Manifest.Manifest,
+  { openSegment, rows }: OpenTail,
+  rowCount: number
+) {
   yield* syncDirectory(layout.container)
   // Of the index, what the manifest counts was synced before it was counted.
   if (Option.getOrElse(yield* sizeOf(layout.offsets), () => 0) > manifest.index.byte_length) {
     yield* withFile(layout.offsets, "r+", (file) => sync(file, layout.offsets))
     yield* syncDirectory(layout.index)
   }
-  if (tail.openSegment === undefined) return
-  const path = layout.segment(tail.openSegment.segmentSeq)
-  yield* withFile(path, "r+", (file) => sync(file, path))
+  if (openSegment === undefined) return
+  const { segmentSeq, byteLength } = openSegment
+  const path = layout.segment(segmentSeq)
+  const unindexed = rows.find((row) => row.segment_seq === segmentSeq && row.entry_seq >= rowCount)
+  yield* withFile(path, "r+", (file) =>
+    Effect.andThen(writeAgain(file, path, unindexed?.byte_offset ?? byteLength, byteLength), sync(file, path))
+  )
   yield* syncDirectory(layout.segments)
+})
+
+const writeAgain = Effect.fnUntraced(function* (file: FileSystem.File, path: string, from: number, to: number) {
+  yield* file.seek(BigInt(from), "start").pipe(Effect.mapError(fromPlatform(path, "write")))
+  for (let at = from; at < to; at += PIECE_BYTES) {
+    yield* writeFully(file, path, yield* readAt(file, path, at, Math.min(PIECE_BYTES, to - at)))
+  }
 })
 
 /** States that promise that every frame is in a sealed segment. */

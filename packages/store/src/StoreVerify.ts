@@ -13,7 +13,7 @@ import * as Checkpoint from "./Checkpoint.ts"
 import type * as Manifest from "./Manifest.ts"
 import * as MigrationLedger from "./MigrationLedger.ts"
 import * as OffsetRow from "./OffsetRow.ts"
-import { SCHEMA_ID as FRAME_SCHEMA_ID, chainHash } from "./SegmentFrame.ts"
+import { chainHash } from "./SegmentFrame.ts"
 import { InvariantId, type StoreIoError } from "./StoreError.ts"
 import { type StoreLayout, numberOf } from "./StoreLayout.ts"
 import { type StoreState } from "./StoreState.ts"
@@ -23,7 +23,7 @@ import { detached } from "./internal/detached.ts"
 import { listNames, readAt, readWhole, sizeOf, withFile } from "./internal/durable.ts"
 import { follows, headOf } from "./internal/frameLink.ts"
 import { readManifest } from "./internal/manifestFile.ts"
-import { scanSegment } from "./internal/segmentScan.ts"
+import { scanOver } from "./internal/soundFrames.ts"
 
 export const Finding = Schema.Struct({
   /** The invariant that does not hold; null for damage that breaks none (a torn checkpoint, which is ignored). */
@@ -160,42 +160,40 @@ const scanSegments = Effect.fnUntraced(function* (
     }
     const rows: Array<string> = []
     yield* withFile(path, "r", (file) =>
-      Effect.gen(function* () {
-        for (let from = 0; from < size;) {
-          const ended = yield* scanSegment(file, path, from, size, (bytes, found, byteOffset) => {
-            const { frame } = found
-            const wrong = adrift ? undefined : follows(head, segmentSeq, frame)
-            if (wrong !== undefined) {
-              const invariant = wrong.startsWith("entry_seq") || wrong.startsWith("frame_seq") ? "INV-002" : "INV-005"
-              report(invariant, path, byteOffset, wrong)
-            }
-            adrift = false
-            const parentId = frame.parent_entry_id
-            // Most entries follow the one before them; the header is no entry.
-            const followsLast = head !== undefined && head.entry_seq > 0 && parentId === head.entry_id
-            if (parentId !== null && !followsLast && !ids.has(parentId)) {
-              report("INV-001", path, byteOffset, `entry ${frame.entry_id} has an unknown parent ${parentId}`)
-            }
-            if (frame.entry_seq > 0) ids.add(detached(frame.entry_id))
-            head = headOf(frame, chainHash(bytes.subarray(found.start, found.end)))
-            if (wanted.has(frame.entry_seq)) {
-              headAt.set(frame.entry_seq, head.chain_hash)
-              idAt.set(frame.entry_seq, frame.entry_id)
-            }
-            rows.push(OffsetRow.encodeText(OffsetRow.ofFrame(frame, byteOffset, found.end - found.start)))
-            frameCount = frame.entry_seq + 1
-            return undefined
-          })
-          if (ended.damage === undefined) break
-          const next = yield* nextFrame(file, path, ended.offset + 1, size)
-          const upTo = next === undefined ? "to the end of the segment" : `up to byte ${next}`
-          report("INV-005", path, ended.offset, `${ended.damage} (${upTo})`)
+      scanOver(
+        file,
+        path,
+        size,
+        (bytes, found, byteOffset) => {
+          const { frame } = found
+          const wrong = adrift ? undefined : follows(head, segmentSeq, frame)
+          if (wrong !== undefined) {
+            const invariant = wrong.startsWith("entry_seq") || wrong.startsWith("frame_seq") ? "INV-002" : "INV-005"
+            report(invariant, path, byteOffset, wrong)
+          }
+          adrift = false
+          const parentId = frame.parent_entry_id
+          // Most entries follow the one before them; the header is no entry.
+          const followsLast = head !== undefined && head.entry_seq > 0 && parentId === head.entry_id
+          if (parentId !== null && !followsLast && !ids.has(parentId)) {
+            report("INV-001", path, byteOffset, `entry ${frame.entry_id} has an unknown parent ${parentId}`)
+          }
+          if (frame.entry_seq > 0) ids.add(detached(frame.entry_id))
+          head = headOf(frame, chainHash(bytes.subarray(found.start, found.end)))
+          if (wanted.has(frame.entry_seq)) {
+            headAt.set(frame.entry_seq, head.chain_hash)
+            idAt.set(frame.entry_seq, frame.entry_id)
+          }
+          rows.push(OffsetRow.encodeText(OffsetRow.ofFrame(frame, byteOffset, found.end - found.start)))
+          frameCount = frame.entry_seq + 1
+        },
+        (gap) => {
+          const upTo = gap.end === size ? "to the end of the segment" : `up to byte ${gap.end}`
+          report("INV-005", path, gap.byteOffset, `${gap.reason} (${upTo})`)
           adrift = true
           index.lost = true
-          if (next === undefined) break
-          from = next
         }
-      })
+      )
     )
     if (sealed !== undefined && head !== undefined && !adrift && head.chain_hash !== sealed.chain_hash) {
       report("INV-005", path, size, "the segment does not end where its manifest says the chain does")
@@ -215,18 +213,6 @@ const scanSegments = Effect.fnUntraced(function* (
     headAt,
     idAt
   }
-})
-
-/** Where the next frame seems to start at or after `from`. */
-const nextFrame = Effect.fnUntraced(function* (file: FileSystem.File, path: string, from: number, size: number) {
-  const magic = Buffer.from(`\n{"schema":"${FRAME_SCHEMA_ID}",`)
-  const block = 1 << 20
-  for (let at = from; at < size; at += block) {
-    const bytes = yield* readAt(file, path, at, Math.min(block + magic.length, size - at))
-    const found = bytes.indexOf(magic)
-    if (found >= 0) return at + found + 1
-  }
-  return undefined
 })
 
 interface IndexCursor {

@@ -291,7 +291,12 @@ export class StoreWriter {
       }
       yield* segment.log.write(frames.length === 1 ? frames[0]! : Buffer.concat(frames)).pipe(
         Effect.andThen(Effect.suspend(() => segment.log.commit())),
-        Effect.tapCause(() => Effect.sync(() => segment.log.rewind()))
+        Effect.tapCause(() =>
+          Effect.andThen(
+            Effect.sync(() => segment.log.rewind()),
+            segment.log.tidy
+          )
+        )
       )
       this.#head = head
       for (const row of rows) this.#seqById.set(row.entry_id, row.entry_seq)

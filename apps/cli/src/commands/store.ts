@@ -123,6 +123,10 @@ const exportSession = Command.make(
       Flag.withDescription("Move a file that is there aside instead of refusing"),
       Flag.withDefault(false)
     ),
+    salvage: Flag.Boolean("salvage").pipe(
+      Flag.withDescription("Of a damaged container: every line that is whole, and on stderr what is lost"),
+      Flag.withDefault(false)
+    ),
     json: Flag.Boolean("json").pipe(
       Flag.withDescription("With --out FILE: print one JSON document"),
       Flag.withDefault(false)

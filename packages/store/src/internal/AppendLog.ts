@@ -84,12 +84,17 @@ export class AppendLog {
   })
 
   /**
-   * Closes the file; it is opened again when needed. What a failure left in it is taken out first, if the disk lets it:
-   * who opens the file next would read it, and could not know that it may never become durable.
+   * Takes out what a failure left, if the disk lets it: who reads the file next could not know that it was refused, nor
+   * that it may never become durable. Without success the next write does it.
    */
+  readonly tidy = Effect.suspend(() =>
+    this.#trailing || this.#distrusted ? Effect.ignore(this.#prepare()) : Effect.void
+  )
+
+  /** Closes the file, tidied; it is opened again when needed. */
   readonly close = Effect.suspend(() =>
     Effect.andThen(
-      this.#trailing || this.#distrusted ? Effect.ignore(this.#prepare()) : Effect.void,
+      this.tidy,
       Effect.suspend(() => this.#closeFile())
     )
   )

@@ -252,7 +252,11 @@ const lastRow = Effect.fnUntraced(function* (file: FileSystem.File, path: string
 /** Opens a view for the length of the scope. */
 export const openView = Effect.fn("StoreView.open")(function* (
   layout: StoreLayout
-): Effect.fn.Return<StoreView, StoreNotFound | StoreIoError, FileSystem.FileSystem | Path.Path | Scope.Scope> {
+): Effect.fn.Return<
+  StoreView,
+  StoreNotFound | StoreIoError | StoreDamaged,
+  FileSystem.FileSystem | Path.Path | Scope.Scope
+> {
   if (Option.isNone(yield* sizeOf(layout.container))) return yield* new StoreNotFound({ path: layout.container })
   const manifest = Option.flatMap(yield* readWhole(layout.manifest), (bytes) =>
     Result.getSuccess(Manifest.decode(bytes))
@@ -274,14 +278,14 @@ export const openView = Effect.fn("StoreView.open")(function* (
   if (offsets !== undefined && last !== undefined) {
     const index = new IndexFile(offsets.file, offsets.path, last.end, last.row.entry_seq + 1)
     const view = yield* scoped(new StoreView(layout, Option.getOrUndefined(manifest), segmentSeqs, index))
-    const frame = yield* view.frames([last.row]).pipe(Effect.result)
-    if (Result.isSuccess(frame) && frame.success[0] !== undefined) {
-      const { bytes, found } = frame.success[0]
+    // A row is written after its frame was acknowledged: a history that ends before it is not the session.
+    const [frame] = yield* view.frames([last.row])
+    if (frame !== undefined) {
+      const { bytes, found } = frame
       const head = headOf(found.frame, chainHash(bytes.subarray(found.start, found.end)))
       yield* view.scanFrom({ head, byteOffset: last.row.byte_offset + last.row.byte_length })
       return view
     }
-    yield* view.close
   }
   const view = yield* scoped(new StoreView(layout, Option.getOrUndefined(manifest), segmentSeqs, undefined))
   yield* view.scanFrom(undefined)

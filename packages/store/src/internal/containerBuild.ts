@@ -63,24 +63,24 @@ export const check = Effect.fnUntraced(function* (
   Needs
 > {
   const report = yield* StoreVerify.verify(layout)
-  const held = yield* Effect.scoped(
-    Effect.flatMap(StoreReader.open(layout), (reader) =>
-      snapshotOf("native_v2", "", Stream.flattenIterable(reader.payloads))
-    )
-  )
   const verification = {
     entry_count_match: report.entryCount === found.entryCount,
     hash_chain_match: report.hashChainMatch,
     index_consistent: report.indexConsistent
   }
   const [first] = report.findings
-  const reason = !verification.entry_count_match
-    ? `${report.entryCount} entries in place of ${found.entryCount}`
-    : first !== undefined
-      ? StoreVerify.format(first)
-      : held.snapshot_id === found.snapshot.snapshot_id
-        ? undefined
-        : "the container does not give back the bytes of its source"
+  let reason = first === undefined ? undefined : StoreVerify.format(first)
+  if (!verification.entry_count_match) reason = `${report.entryCount} entries in place of ${found.entryCount}`
+  if (reason === undefined) {
+    const held = yield* Effect.scoped(
+      Effect.flatMap(StoreReader.open(layout), (reader) =>
+        snapshotOf("native_v2", "", Stream.flattenIterable(reader.payloads))
+      )
+    )
+    if (held.snapshot_id !== found.snapshot.snapshot_id) {
+      reason = "the container does not give back the bytes of its source"
+    }
+  }
   const head = { head_entry_id: report.head?.entry_id ?? null, chain_hash: report.head?.chain_hash ?? null }
   return { verification, head, reason }
 })

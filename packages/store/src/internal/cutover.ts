@@ -39,6 +39,8 @@ export const reconcile = Effect.fn("Cutover.reconcile")(function* (
   // Only a manifest that is damaged may be made again later; one that cannot be read now must be read before going on.
   const manifest = yield* readManifest(layout).pipe(Effect.catchTag("StoreDamaged", () => Effect.succeed(undefined)))
   if (manifest === undefined) return marker
+  // The last event of a migration or a rollback; with the next state it has been built on.
+  if (manifest.state === "MIGRATED" || manifest.state === "ROLLED_BACK") yield* MigrationLedger.settle(layout)
   if (marker.active === "native_v2") {
     if (!(yield* isUnfinished(layout, manifest))) {
       yield* finishMigration(layout, manifest)

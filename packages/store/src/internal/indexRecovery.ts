@@ -26,7 +26,11 @@ export const readIndex = Effect.fnUntraced(function* (
   manifest: Manifest.Manifest,
   tail: OpenTail,
   repairs: Array<Repair>
-): Effect.fn.Return<{ readonly seqById: Map<string, number> }, StoreIoError, FileSystem.FileSystem> {
+): Effect.fn.Return<
+  { readonly seqById: Map<string, number>; readonly rowCount: number },
+  StoreIoError | StoreDamaged,
+  FileSystem.FileSystem
+> {
   const seqById = new Map<string, number>()
   const frameCount = tail.head === undefined ? 0 : tail.head.entry_seq + 1
   const firstTailSeq = tail.rows[0]?.entry_seq ?? frameCount
@@ -39,7 +43,6 @@ export const readIndex = Effect.fnUntraced(function* (
   const accept = (row: OffsetRow.OffsetRow | undefined): string | undefined => {
     if (row === undefined) return "a row is not as it was written"
     if (row.entry_seq !== rowCount) return `the row of entry_seq ${row.entry_seq} stands in place ${rowCount}`
-    if (row.entry_seq >= frameCount) return "a row points behind the head (INV-003)"
     const ofTail = row.entry_seq < firstTailSeq ? undefined : tail.rows[row.entry_seq - firstTailSeq]
     if (
       ofTail !== undefined
@@ -66,6 +69,15 @@ export const readIndex = Effect.fnUntraced(function* (
             newline = buffer.indexOf(0x0a, at)
           ) {
             const row = OffsetRow.decode(buffer, at, newline)
+            // A row is written after its frame was acknowledged.
+            if (row !== undefined && row.entry_seq === rowCount && row.entry_seq >= frameCount) {
+              return yield* new StoreDamaged({
+                path: layout.segment(row.segment_seq),
+                byteOffset: row.byte_offset,
+                reason: `entry ${row.entry_id} was acknowledged and is not whole any more`,
+                invariant: "INV-003"
+              })
+            }
             damage = accept(row)
             if (damage !== undefined || row === undefined) break
             seqById.set(detached(row.entry_id), row.entry_seq)
@@ -100,7 +112,7 @@ export const readIndex = Effect.fnUntraced(function* (
       mend: extendIndex(layout, manifest, tail, { byteLength, rowCount, last, created: byteLength === 0 }, seqById)
     })
   }
-  return { seqById }
+  return { seqById, rowCount }
 })
 
 /** Where the good rows of an index end. */

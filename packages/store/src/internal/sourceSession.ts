@@ -54,6 +54,7 @@ export const inspect = Effect.fnUntraced(function* <E, R>(
       const { id, parentId } = line
       if (id === null) continue
       if (id === "") findings.push(at(line, "missing-id: an entry whose id is empty"))
+      if (id === "") findings.push(at(line, "empty-id: the entry's id is empty"))
       if (!isShort(id, parentId, line.type)) {
         findings.push(at(line, "too-long: its id, its parent's and its type are longer than 60 KiB together"))
         continue

@@ -69,7 +69,13 @@ export const chain = (count: number, more: JsonObject = {}): ReadonlyArray<Sessi
   Array.from({ length: count }, (_, at) => entryLine(`e${at + 1}`, at === 0 ? null : `e${at}`, { n: at, ...more }))
 
 export const user = (id: string, parentId: string | null, text = id): SessionEntry =>
-  SessionEntry.make({ type: "message", id, parentId, timestamp, message: { role: "user", content: text, timestamp: 1 } })
+  SessionEntry.make({
+    type: "message",
+    id,
+    parentId,
+    timestamp,
+    message: { role: "user", content: text, timestamp: 1 }
+  })
 
 export const assistant = (id: string, parentId: string | null, text = id): SessionEntry =>
   SessionEntry.make({

@@ -16,7 +16,7 @@ export const live = Layer.mergeAll(SessionStore.layer, StoreMigration.layer).pip
 )
 
 /** Over a file system of a test; only writers of this process know of each other. */
-export const over = (files: Layer.Layer<FileSystem.FileSystem | Path.Path>) =>
+export const over = <R = never>(files: Layer.Layer<FileSystem.FileSystem | Path.Path, never, R>) =>
   Layer.mergeAll(SessionStore.layer, StoreMigration.layer).pipe(
     Layer.provideMerge(StoreLock.layerInProcess),
     Layer.provideMerge(Sqlite.layer),

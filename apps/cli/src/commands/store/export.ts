@@ -7,6 +7,8 @@ import * as Stream from "effect/Stream"
 import { type SessionFileError, explain } from "@pi-sessions/session-file/SessionFileError"
 import { type Sqlite } from "@pi-sessions/sqlite/Sqlite"
 import { SessionStore } from "@pi-sessions/store/SessionStore"
+import * as StoreLayout from "@pi-sessions/store/StoreLayout"
+import * as StoreSalvage from "@pi-sessions/store/StoreSalvage"
 import { type ReadError } from "@pi-sessions/store/StoreReader"
 import { CommandFailed, UsageError } from "../../Exit.ts"
 import { Invocation } from "../../Invocation.ts"
@@ -18,6 +20,7 @@ export interface Input {
   readonly session: string
   readonly out: string
   readonly force: boolean
+  readonly salvage: boolean
   readonly json: boolean
 }
 
@@ -25,6 +28,22 @@ interface Opened {
   readonly from: string
   readonly bytes: Stream.Stream<Uint8Array, SessionFileError | ReadError, FileSystem.FileSystem | Sqlite>
 }
+
+/** What is whole of a container, whatever its marker, manifest and index say; what is not goes to `lost`. */
+const salvaged = Effect.fnUntraced(function* (given: string, lost: Array<StoreSalvage.Lost>) {
+  const path = yield* Path.Path
+  const found = yield* search([given])
+  const file = found.files.find(({ named }) => named)
+  const store = found.stores.find(({ named }) => named) ?? (file === undefined ? undefined : yield* storeBeside(file))
+  if (store === undefined) return yield* nothing("no container to salvage", [given], found.skipped, [])
+  const bytes = StoreSalvage.salvage(StoreLayout.of(path, store.container)).pipe(
+    Stream.map((segment) => {
+      lost.push(...segment.lost)
+      return Buffer.concat(segment.lines)
+    })
+  )
+  return { from: store.container, bytes }
+})
 
 /** A session's bytes from its active store, and where that is. */
 const openSession = Effect.fnUntraced(function* (given: string) {
@@ -67,7 +86,16 @@ export const run = Effect.fnUntraced(
     if (input.out === "")
       return yield* new UsageError({ text: "--out is empty; give a file, or - for standard output" })
     const stdio = yield* Stdio.Stdio
-    const { from, bytes }: Opened = yield* openSession(invocation.resolve(input.session))
+    const given = invocation.resolve(input.session)
+    const lost: Array<StoreSalvage.Lost> = []
+    const { from, bytes }: Opened = yield* input.salvage ? salvaged(given, lost) : openSession(given)
+    const tellLost = Effect.suspend(() =>
+      Effect.forEach(
+        lost,
+        (gap) => invocation.note(`lost: ${gap.path}, bytes ${gap.byteOffset} to ${gap.end}: ${gap.reason}`),
+        { discard: true }
+      )
+    )
     let length = 0
     const counted = Stream.map(bytes, (chunk) => {
       length += chunk.length
@@ -78,17 +106,25 @@ export const run = Effect.fnUntraced(
       return yield* Stream.run(counted, stdio.stdout({ endOnDone: false })).pipe(
         Effect.catchReason("PlatformError", "Unknown", (reason, error) =>
           isBrokenPipe(reason.cause) ? Effect.void : Effect.fail(error)
-        )
+        ),
+        Effect.andThen(tellLost)
       )
     }
     const target = invocation.resolve(input.out)
     const movedAside = yield* writeNew(target, counted, input.force)
+    yield* tellLost
     if (movedAside !== undefined) yield* invocation.note(`what was there is now ${movedAside}`)
     yield* invocation.note(`wrote ${StoreServices.counted(length, "byte")} of ${from}`)
     yield* invocation.result(
       input.json
         ? JSON.stringify(
-            { path: target, from, bytes: length, ...(movedAside === undefined ? {} : { movedAside }) },
+            {
+              path: target,
+              from,
+              bytes: length,
+              ...(movedAside === undefined ? {} : { movedAside }),
+              ...(input.salvage ? { lost } : {})
+            },
             null,
             2
           )

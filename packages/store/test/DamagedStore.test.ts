@@ -1,0 +1,180 @@
+/**
+ * Every byte of a small store flipped, every file of it broken off at every length and removed: what is broken is named,
+ * no reader gives a wrong entry, and opening for writing loses nothing without a copy.
+ *
+ * A usual run flips one bit of every byte, breaks off at every third length, and opens for writing after a share of the
+ * cases, another share with another PI_SESSIONS_SEED; PI_SESSIONS_FUZZ=1 does all of it. Lock files lie on no simulated
+ * disk: StoreLock.test.ts has those.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Result } from "effect"
+import * as SegmentFrame from "../src/SegmentFrame.ts"
+import { SessionStore } from "../src/SessionStore.ts"
+import * as Damage from "./support/damage.ts"
+import * as settings from "./support/settings.ts"
+
+interface Case {
+  readonly name: string
+  readonly path: string
+  readonly files: Damage.DiskFiles
+  readonly deep: boolean
+  readonly at: number
+}
+
+/** One case in so many is opened for writing. */
+const DEEP = settings.isLong ? 1 : 23
+
+/** One length in so many is broken off at; those where a record ends, and the ones beside them, always. */
+const LENGTHS = settings.isLong ? 1 : 3
+
+const filesOf = (sound: Damage.Sound): ReadonlyArray<readonly [path: string, bytes: Uint8Array]> =>
+  // The source of a migration is no part of the store.
+  Object.entries(sound.files).filter(([path]) => !path.endsWith("/") && path !== "/d/s.jsonl")
+
+/** Without those that a store that was closed settled has just so. */
+const ownFilesOf = (sound: Damage.Sound) =>
+  filesOf(sound).filter(([path]) => settings.isLong || sound.name === "settled" || /manifest|offsets|3\.seg/.test(path))
+
+function* flips(sound: Damage.Sound): Generator<Case> {
+  let count = settings.firstSeed
+  for (const [path, bytes] of ownFilesOf(sound)) {
+    for (let at = 0; at < bytes.length; at++, count++) {
+      const broken = Uint8Array.from(bytes)
+      const bit = (count * 5) % 8
+      broken[at] = (broken[at] ?? 0) ^ (1 << bit)
+      const name = `${sound.name}: bit ${bit} of byte ${at} of ${path}`
+      yield { name, path, at, files: { ...sound.files, [path]: broken }, deep: count % DEEP === 0 }
+    }
+  }
+}
+
+function* truncations(sound: Damage.Sound): Generator<Case> {
+  let count = settings.firstSeed
+  for (const [path, bytes] of filesOf(sound)) {
+    for (let at = 0; at < bytes.length; at++, count++) {
+      const name = `${sound.name}: ${path} broken off after ${at} bytes`
+      // Where a record ends, a file that broke off looks whole.
+      const isBorder = at === 0 || [bytes[at - 2], bytes[at - 1], bytes[at]].includes(0x0a)
+      if (!isBorder && count % LENGTHS !== 0) continue
+      const deep = count % DEEP === 0 || isBorder
+      yield { name, path, at, files: { ...sound.files, [path]: bytes.subarray(0, at) }, deep }
+    }
+  }
+}
+
+/** Bytes of the index that the manifest speaks of. */
+const promisedIndexBytes = (sound: Damage.Sound): number =>
+  JSON.parse(Buffer.from(sound.files["/d/s1.v2/manifest.json"] ?? []).toString("utf8")).index.byte_length
+
+const kindOf = (path: string): string => path.replace(/^\/d\/s1\.(v2\/)?/, "").replace(/[0-9]{16}/, "N")
+
+const run = Effect.fnUntraced(function* (sound: Damage.Sound, cases: Generator<Case>, silent: (one: Case) => boolean) {
+  const counts = new Map<string, Map<string, number>>()
+  const unnoticed: Array<string> = []
+  let total = 0
+  let deep = 0
+  for (const one of cases) {
+    const outcome = yield* Damage.examine(sound, one.path, one.files, one.name, one.deep)
+    total++
+    if (!outcome.noticed && !silent(one)) unnoticed.push(one.name)
+    // Everything but the frames and the marker can be made again or done without.
+    if (!/segments|active/.test(one.path)) assert.strictEqual(outcome.readable, sound.entries.length, one.name)
+    if (!one.deep) continue
+    deep++
+    const ofKind = counts.get(kindOf(one.path)) ?? new Map<string, number>()
+    const what = `${outcome.opened}, ${outcome.readable} of ${sound.entries.length} entries`
+    ofKind.set(what, (ofKind.get(what) ?? 0) + 1)
+    counts.set(kindOf(one.path), ofKind)
+  }
+  settings.note(`DamagedStore, ${sound.name}: ${total} cases, ${deep} of them opened for writing`)
+  for (const [kind, ofKind] of counts)
+    settings.note(`  ${kind}: ${[...ofKind].map(([what, n]) => `${n} ${what}`).join(" | ")}`)
+  return unnoticed
+})
+
+describe.each([
+  { name: "settled", make: Damage.settled },
+  { name: "open", make: Damage.open }
+])("a store that was closed $name", ({ make }) => {
+  it.effect(
+    "is as it was when nothing is damaged",
+    Effect.fnUntraced(function* () {
+      const sound = yield* make
+      const outcome = yield* Damage.examine(sound, "", sound.files, sound.name, true)
+      assert.deepStrictEqual(outcome, { noticed: false, readable: sound.entries.length, opened: "whole", reason: "" })
+    })
+  )
+
+  it.effect(
+    "names every flipped byte, gives no wrong entry, and loses none without a copy",
+    Effect.fnUntraced(function* () {
+      const sound = yield* make
+      assert.deepStrictEqual(yield* run(sound, flips(sound), () => false), [])
+    }),
+    settings.patience
+  )
+
+  it.effect(
+    "names every file that breaks off, gives no wrong entry, and loses none without a copy",
+    Effect.fnUntraced(function* () {
+      const sound = yield* make
+      // Not to be seen: the newline after a document, and rows of the index that the manifest does not promise yet.
+      const silent = ({ at, path }: Case): boolean =>
+        path.endsWith(".json")
+          ? at === (sound.files[path]?.length ?? 0) - 1
+          : path.endsWith("offsets.jsonl") && sound.name === "open" && at === promisedIndexBytes(sound)
+      assert.deepStrictEqual(yield* run(sound, truncations(sound), silent), [])
+    }),
+    settings.patience
+  )
+
+  it.effect(
+    "names every file that is missing",
+    Effect.fnUntraced(function* () {
+      const sound = yield* make
+      const cases = function* (): Generator<Case> {
+        for (const [path] of filesOf(sound)) {
+          const files = Object.fromEntries(Object.entries(sound.files).filter(([name]) => name !== path))
+          yield { name: `${sound.name}: ${path} is missing`, path, files, deep: true, at: 0 }
+        }
+      }
+      assert.deepStrictEqual(yield* run(sound, cases(), () => false), [])
+    })
+  )
+})
+
+it.effect(
+  "a frame that was exchanged for another one, its checksum right, is not in the hash chain",
+  Effect.fnUntraced(function* () {
+    const sound = yield* Damage.settled
+    let cases = 0
+    for (const [path, given] of filesOf(sound)) {
+      if (!path.endsWith(".seg")) continue
+      const bytes = Buffer.from(given)
+      for (let at = 0; at < bytes.length; cases++) {
+        const found = SegmentFrame.decode(bytes, at, bytes.length)
+        if (found._tag !== "Frame") return assert.fail(found._tag)
+        const payload = Buffer.from(bytes.subarray(found.payloadStart, found.payloadEnd))
+        payload[payload.length - 4] = (payload.at(-4) ?? 0) ^ 1
+        const other = SegmentFrame.encode(found.frame, payload)
+        const files = {
+          ...sound.files,
+          [path]: Buffer.concat([bytes.subarray(0, at), other, bytes.subarray(found.end)])
+        }
+        const { result } = yield* Damage.on(
+          files,
+          Effect.flatMap(SessionStore, (store) => store.verify(Damage.location))
+        )
+        const report = Result.getOrThrow(result)
+        assert.isFalse(report.hashChainMatch)
+        assert.include(
+          report.findings.map(({ invariant }) => invariant),
+          "INV-005",
+          `entry_seq ${found.frame.entry_seq}`
+        )
+        at = found.end
+      }
+    }
+    assert.strictEqual(cases, sound.entries.length + 1)
+  })
+)

@@ -1,0 +1,508 @@
+/**
+ * Migration and rollback: every sound session goes into a container and comes out with the same bytes; every other one is
+ * refused and not touched; and whatever is interrupted ends in one of the ADR's three ways.
+ */
+import * as Fs from "node:fs"
+import * as Path from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Stream } from "effect"
+import { temporaryFolder } from "@pi-sessions/testing/HermeticPi"
+import * as LargeSession from "@pi-sessions/testing/LargeSession"
+import * as PiVersion from "@pi-sessions/testing/PiVersion"
+import * as Manifest from "../src/Manifest.ts"
+import { SessionStore } from "../src/SessionStore.ts"
+import { StoreMigration } from "../src/StoreMigration.ts"
+import * as Files from "./support/files.ts"
+import * as Sessions from "./support/sessions.ts"
+import * as settings from "./support/settings.ts"
+import * as Store from "./support/storeLayer.ts"
+import { whenRenamed } from "./support/watchedFiles.ts"
+
+const phases = Effect.fnUntraced(function* (location: { readonly directory: string; readonly sessionId: string }) {
+  const events = yield* (yield* StoreMigration).ledger(location)
+  return events.map(({ outcome, phase }) => (outcome === "ok" ? phase : `${phase} (${outcome})`))
+})
+
+/** The bytes that a container gives back. */
+const payloads = (location: { readonly directory: string; readonly sessionId: string }) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const reader = yield* (yield* SessionStore).reader(location)
+      const pieces = yield* Stream.runCollect(reader.payloads)
+      return Buffer.concat(pieces.flat())
+    })
+  )
+
+/** In, read, to SQLite, in again, to JSONL: the bytes at each station. */
+const roundTrip = Effect.fnUntraced(function* (name: string, bytes: Buffer, segmentBytes: number) {
+  const directory = yield* temporaryFolder
+  const file = Path.join(directory, "s.jsonl")
+  Fs.writeFileSync(file, bytes)
+  const store = yield* SessionStore
+  const migration = yield* StoreMigration
+  const first = yield* migration.migrate(file, { segmentBytes })
+  assert.strictEqual(first.outcome, "migrated", name)
+  assert.strictEqual(first.byteLength, bytes.length, name)
+  assert.isTrue((yield* payloads(first.location)).equals(bytes), `${name}: out of the container`)
+  assert.deepStrictEqual((yield* store.verify(first.location)).findings, [], name)
+  const database = yield* migration.rollback(first.location, { format: "sqlite_v1" })
+  assert.isTrue(database.exported, name)
+  const second = yield* migration.migrate(database.path, { format: "sqlite_v1", segmentBytes: 1 << 24 })
+  assert.strictEqual(second.entryCount, first.entryCount, name)
+  const back = yield* migration.rollback(second.location, { format: "jsonl_v3" })
+  assert.isTrue(back.exported, name)
+  assert.isTrue(Fs.readFileSync(back.path).equals(bytes), `${name}: by way of sqlite_v1`)
+  assert.isTrue(Fs.readFileSync(file).equals(bytes), `${name}: the source`)
+  return first.entryCount
+}, Effect.scoped)
+
+/** Whether each entry has an id of its own and a parent before it, by `JSON.parse`: forks of 0.78 may have lost some. */
+const isSound = (bytes: Buffer): boolean => {
+  const ids = new Set<unknown>([null])
+  for (const line of bytes.toString("utf8").split("\n").slice(1)) {
+    if (line.trim() === "") continue
+    const { id, parentId } = JSON.parse(line)
+    if (!ids.has(parentId) || ids.has(id)) return false
+    ids.add(id)
+  }
+  return true
+}
+
+/** The same session as other programs might have left it. */
+const variants = ({ bytes, name }: Sessions.Sample): ReadonlyArray<Sessions.Sample> => {
+  const text = bytes.toString("latin1")
+  const lines = text.split("\n")
+  const variant = (what: string, latin1: string) => ({ name: `${name}, ${what}`, bytes: Buffer.from(latin1, "latin1") })
+  return [
+    { name, bytes },
+    variant("without a final newline", text.replace(/\n$/, "")),
+    variant("with blank lines everywhere", lines.join("\n\n  \n")),
+    variant("with blank lines first", `\n \n${text}`),
+    variant("with blank lines last", `${text}\n\t\n`),
+    variant("with blanks at its end", `${text}  `),
+    variant("with CRLF", lines.join("\r\n")),
+    variant("with CRLF and no final newline", lines.join("\r\n").replace(/\r\n$/, ""))
+  ]
+}
+
+describe("a sound session of version 3", () => {
+  it.live(
+    "comes out as it went in: the fixtures in every dress",
+    () =>
+      Effect.gen(function* () {
+        const sound = Sessions.fixtures().filter(({ bytes }) => Sessions.versionOf(bytes) === 3)
+        assert.isAtLeast(sound.length, 8)
+        let count = 0
+        for (const sample of sound.flatMap(variants)) {
+          yield* roundTrip(sample.name, sample.bytes, [1, 1500, 1 << 24][count % 3] ?? 1)
+          count++
+        }
+        settings.note(`StoreMigration: ${count} dresses of ${sound.length} fixtures`)
+      }).pipe(Effect.provide(Store.live)),
+    settings.patience
+  )
+
+  it.live(
+    "comes out as it went in: walks of both Pis, and the corpus",
+    () =>
+      Effect.gen(function* () {
+        const walks = yield* Effect.forEach(PiVersion.versions, (version) => Sessions.walks(version, settings.walks(4)))
+        const samples = [...walks.flat(), ...Sessions.corpus()]
+        let entries = 0
+        let refused = 0
+        for (const { bytes, name } of samples) {
+          yield* roundTrip(name, bytes, 20_000).pipe(
+            Effect.map((count) => (entries += count)),
+            Effect.catchTag("MigrationRefused", (error) =>
+              Effect.sync(() => {
+                assert.isFalse(isSound(bytes), `${name}: ${error.message}`)
+                refused++
+                settings.note(`StoreMigration: ${name}: ${error.message}`)
+              })
+            )
+          )
+        }
+        settings.note(`StoreMigration: ${samples.length} sessions, ${entries} entries, ${refused} refused`)
+      }).pipe(Effect.scoped, Effect.provide(Store.live)),
+    settings.patience
+  )
+
+  it.live(
+    "comes out as it went in: of no entry, of one, and of very many",
+    () =>
+      Effect.gen(function* () {
+        assert.strictEqual(yield* roundTrip("no entry", Sessions.fileOf(Sessions.headerLine(), []), 1), 0)
+        assert.strictEqual(
+          yield* roundTrip("one entry", Sessions.fileOf(Sessions.headerLine(), Sessions.chain(1)), 1),
+          1
+        )
+        const directory = yield* temporaryFolder
+        const file = Path.join(directory, "s.jsonl")
+        const entries = settings.entries(10_000)
+        yield* Effect.promise(() => LargeSession.write(file, { entries, seed: 7, meanBytes: 700, compactEvery: 500 }))
+        const size = Fs.statSync(file).size
+        const migration = yield* StoreMigration
+        let progress = 0
+        const started = Date.now()
+        const { entryCount, location } = yield* migration.migrate(file, {
+          onProgress: (bytes) => Effect.sync(() => (progress = Math.max(progress, bytes)))
+        })
+        const took = Date.now() - started
+        assert.deepStrictEqual([entryCount, progress], [entries, size])
+        assert.deepStrictEqual((yield* (yield* SessionStore).verify(location)).findings, [])
+        const back = yield* migration.rollback(location, { format: "sqlite_v1" })
+        const again = yield* migration.migrate(back.path, { format: "sqlite_v1", segmentBytes: 1 << 20 })
+        const { path } = yield* migration.rollback(again.location, { format: "jsonl_v3" })
+        assert.isTrue(Fs.readFileSync(path).equals(Fs.readFileSync(file)))
+        settings.note(`StoreMigration: ${entries} entries, ${size} bytes, migrated in ${took} ms`)
+      }).pipe(Effect.scoped, Effect.provide(Store.live)),
+    settings.patience
+  )
+})
+
+/** Damage that changes no line: such files are taken as they are. */
+const HARMLESS = new Set(["crlf.jsonl", "invalid-utf8.jsonl", "missing-final-newline.jsonl"])
+
+describe("a session that is not sound", () => {
+  const refusals: ReadonlyArray<Sessions.Sample> = [
+    ...Sessions.damaged().filter(({ name }) => !HARMLESS.has(name)),
+    ...Sessions.fixtures().filter(({ bytes }) => Sessions.versionOf(bytes) !== 3),
+    {
+      name: "version 2",
+      bytes: Buffer.from('{"type":"session","version":2,"id":"s1"}\n{"type":"custom","id":"a","parentId":null}\n')
+    },
+    {
+      name: "version 4",
+      bytes: Buffer.from('{"type":"session","version":4,"id":"s1"}\n{"type":"custom","id":"a","parentId":null}\n')
+    },
+    { name: "no id", bytes: Buffer.from('{"type":"session","version":3}\n') },
+    { name: "an empty id", bytes: Buffer.from('{"type":"session","version":3,"id":""}\n') },
+    { name: "an id that is a path", bytes: Buffer.from('{"type":"session","version":3,"id":"../elsewhere"}\n') },
+    { name: "an id that is a hidden file", bytes: Buffer.from('{"type":"session","version":3,"id":".x"}\n') },
+    { name: "an empty file", bytes: Buffer.alloc(0) },
+    {
+      name: "an entry with the session's id",
+      bytes: Sessions.fileOf(Sessions.headerLine(), [Sessions.entryLine("s1", null)])
+    },
+    {
+      name: "an entry with an id of 100,000 characters",
+      bytes: Sessions.fileOf(Sessions.headerLine(), [Sessions.entryLine("i".repeat(100_000), null)])
+    },
+    {
+      name: "a type of 100,000 characters",
+      bytes: Buffer.from(`${Sessions.headerLine().text}\n{"type":"${"t".repeat(100_000)}","id":"a","parentId":null}\n`)
+    }
+  ]
+
+  it.live.each(refusals)("is refused with its findings and not touched: $name", ({ bytes, name }) =>
+    Effect.gen(function* () {
+      const directory = yield* temporaryFolder
+      const file = Path.join(directory, "s.jsonl")
+      Fs.writeFileSync(file, bytes)
+      const before = Files.below(directory)
+      const refused = yield* Effect.flip((yield* StoreMigration).migrate(file))
+      if (refused._tag !== "MigrationRefused") return assert.fail(`${name}: ${refused._tag}: ${refused.message}`)
+      assert.isAtLeast(refused.findings.length, 1, name)
+      for (const { byteOffset, line, message } of refused.findings) {
+        assert.isTrue(byteOffset >= 0 && byteOffset <= bytes.length, name)
+        assert.isAtLeast(line, 1, name)
+        assert.isAtLeast(message.length, 5, name)
+      }
+      assert.deepStrictEqual(Files.changed(before, Files.below(directory)), [], `${name}: bytes and names`)
+      assert.deepStrictEqual(
+        Fs.readdirSync(Path.dirname(directory)).filter((one) => one.startsWith("elsewhere")),
+        []
+      )
+    }).pipe(Effect.scoped, Effect.provide(Store.live))
+  )
+
+  it.live.each(Sessions.damaged().filter(({ name }) => HARMLESS.has(name)))(
+    "comes out as it went in where no line is lost by it: $name",
+    ({ bytes, name }) => roundTrip(name, bytes, 1).pipe(Effect.provide(Store.live))
+  )
+})
+
+const entries = Sessions.chain(6)
+const bytes = Sessions.fileOf(Sessions.headerLine(), entries)
+const later = Sessions.entryLine("later", "e6")
+
+const inFolder = Effect.gen(function* () {
+  const directory = yield* temporaryFolder
+  const file = Path.join(directory, "s.jsonl")
+  Fs.writeFileSync(file, bytes)
+  return { directory, file, location: { directory, sessionId: "s1" }, container: Path.join(directory, "s1.v2") }
+})
+
+/** Another manifest in place of a container's, with a right checksum. */
+const rewriteManifest = (container: string, changes: Partial<Manifest.Manifest>): void => {
+  const file = Path.join(container, "manifest.json")
+  const { crc32: _crc32, ...manifest } = JSON.parse(Fs.readFileSync(file, "utf8"))
+  Fs.writeFileSync(file, Manifest.encode({ ...manifest, ...changes }))
+}
+
+describe("a source that is written to during its migration", () => {
+  it.live.each([
+    { when: "before the container is put in place", suffix: "s1.v2" },
+    { when: "just before the cutover", suffix: ".active.json" }
+  ])("stays the active store, with what was appended: $when", ({ suffix }) =>
+    Effect.gen(function* () {
+      const { directory, file, location } = yield* inFolder
+      let times = 0
+      const appending = whenRenamed(suffix, () => {
+        if (times++ === 0) Fs.appendFileSync(file, `${later.text}\n`)
+      })
+      const program = Effect.gen(function* () {
+        const migration = yield* StoreMigration
+        const failed = yield* Effect.flip(migration.migrate(file))
+        assert.strictEqual(failed._tag, "VerificationFailed")
+        assert.include(failed.message, "written to during the migration")
+        assert.isTrue(Fs.readFileSync(file).equals(Buffer.concat([bytes, Buffer.from(`${later.text}\n`)])))
+        const active = yield* (yield* SessionStore).active(location)
+        assert.deepStrictEqual([active?.active, active?.path], ["jsonl_v3", "s.jsonl"])
+        assert.strictEqual(
+          (yield* Effect.flip(Effect.scoped((yield* SessionStore).writer(location))))._tag,
+          "StoreNotActive"
+        )
+        assert.deepStrictEqual(yield* phases(location), [
+          "planned",
+          "staged",
+          "verified",
+          "rollback_planned",
+          "rolled_back"
+        ])
+        // Nobody writes to it now.
+        const again = yield* migration.migrate(file)
+        assert.deepStrictEqual([again.outcome, again.entryCount], ["migrated", 7])
+        assert.isTrue((yield* payloads(location)).equals(Fs.readFileSync(file)))
+      })
+      yield* program.pipe(Effect.provide(appending))
+      assert.isAbove(times, 0)
+      assert.deepStrictEqual(
+        Fs.readdirSync(directory).filter((name) => name.includes("staging")),
+        []
+      )
+    }).pipe(Effect.scoped)
+  )
+})
+
+describe("a migration that was interrupted", () => {
+  it.live("before its marker: the source is the active store, and the next attempt starts anew", () =>
+    Effect.gen(function* () {
+      const { container, directory, file, location } = yield* inFolder
+      // The machine stops at the commit.
+      const stopped = yield* Effect.exit(
+        Effect.flatMap(StoreMigration, (migration) => migration.migrate(file)).pipe(
+          Effect.provide(
+            whenRenamed(".active.json", () => {
+              throw new Error("stopped")
+            })
+          )
+        )
+      )
+      assert.strictEqual(stopped._tag, "Failure")
+      yield* Effect.gen(function* () {
+        const store = yield* SessionStore
+        assert.isUndefined(yield* store.active(location))
+        assert.isTrue(Fs.existsSync(container))
+        assert.strictEqual((yield* Effect.flip(Effect.scoped(store.reader(location))))._tag, "StoreDamaged")
+        assert.isTrue(Fs.readFileSync(file).equals(bytes))
+        assert.strictEqual((yield* (yield* StoreMigration).migrate(file)).outcome, "migrated")
+        assert.isTrue((yield* payloads(location)).equals(bytes))
+        assert.deepStrictEqual((yield* store.verify(location)).findings, [])
+        assert.deepStrictEqual(
+          yield* phases(location),
+          ["planned", "staged", "verified", "planned", "staged", "verified", "completed"],
+          "the first attempt is told too"
+        )
+        assert.isTrue(Fs.existsSync(`${container}.retired-1`), "what was in the way is moved aside")
+      }).pipe(Effect.provide(Store.live))
+      assert.isAbove(Fs.readdirSync(directory).length, 2)
+    }).pipe(Effect.scoped)
+  )
+
+  /** Marker moved, container not finished. */
+  const unfinished = Effect.gen(function* () {
+    const place = yield* inFolder
+    const migration = yield* StoreMigration
+    yield* migration.migrate(place.file)
+    const ledger = Path.join(place.container, "migrations", "ledger.jsonl")
+    const lines = Fs.readFileSync(ledger, "utf8").split("\n")
+    Fs.writeFileSync(ledger, `${lines.slice(0, 3).join("\n")}\n`)
+    rewriteManifest(place.container, { state: "MIGRATION_STAGING" })
+    return place
+  })
+
+  it.live.each(["writer", "migrate", "rollback"] as const)(
+    "after its marker: FAILED, and back to the source, by whoever comes first: %s",
+    (who) =>
+      Effect.gen(function* () {
+        const { container, file, location } = yield* unfinished
+        const store = yield* SessionStore
+        const migration = yield* StoreMigration
+        // What Pi wrote in the meantime is no obstacle.
+        Fs.appendFileSync(file, `${later.text}\n`)
+        if (who === "migrate") {
+          assert.strictEqual((yield* migration.migrate(file)).outcome, "migrated")
+          assert.isTrue((yield* payloads(location)).equals(Fs.readFileSync(file)))
+          return
+        }
+        const refused = yield* Effect.flip(
+          who === "writer"
+            ? Effect.asVoid(Effect.scoped(store.writer(location)))
+            : Effect.asVoid(migration.rollback(location))
+        )
+        assert.strictEqual(refused._tag, "StoreNotActive")
+        assert.include(refused.message, file)
+        const active = yield* store.active(location)
+        assert.deepStrictEqual([active?.active, active?.manifest], ["jsonl_v3", null])
+        const report = yield* store.verify(location)
+        assert.deepStrictEqual([report.state, report.findings], ["ROLLED_BACK", []])
+        assert.deepStrictEqual((yield* phases(location)).slice(-2), ["rollback_planned", "rolled_back"])
+        const events = yield* migration.ledger(location)
+        assert.strictEqual(new Set(events.map((event) => event.correlation_id)).size, 1)
+        assert.isString(events.at(-1)?.reason)
+        const before = Files.below(container)
+        yield* Effect.flip(Effect.scoped(store.writer(location)))
+        assert.deepStrictEqual(Files.changed(before, Files.below(container)), [], "asked twice, done once")
+      }).pipe(Effect.scoped, Effect.provide(Store.live))
+  )
+
+  it.live("with its source gone: FAILED, and a person has two ways out", () =>
+    Effect.gen(function* () {
+      for (const way of ["bring it back", "export"] as const) {
+        const { container, file, location } = yield* unfinished
+        const store = yield* SessionStore
+        const migration = yield* StoreMigration
+        Fs.renameSync(file, `${file}.away`)
+        for (let times = 0; times < 2; times++) {
+          const failed = yield* Effect.flip(Effect.scoped(store.writer(location)))
+          assert.strictEqual(failed._tag, "StoreFailed")
+          assert.include(failed.message, file)
+          assert.include(failed.message, "rollback")
+        }
+        assert.strictEqual((yield* store.verify(location)).state, "FAILED")
+        assert.deepStrictEqual((yield* phases(location)).slice(-1), ["rolled_back (failed)"])
+        const read = yield* payloads(location)
+        assert.isTrue(read.equals(bytes), "it can be read all the while")
+        if (way === "bring it back") {
+          Fs.renameSync(`${file}.away`, file)
+          assert.strictEqual((yield* Effect.flip(Effect.scoped(store.writer(location))))._tag, "StoreNotActive")
+          assert.strictEqual((yield* migration.migrate(file)).outcome, "migrated")
+        } else {
+          const back = yield* migration.rollback(location, { reason: "its source is gone" })
+          assert.isTrue(Fs.readFileSync(back.path).equals(bytes))
+          assert.strictEqual((yield* store.active(location))?.active, "jsonl_v3")
+          assert.strictEqual((yield* migration.migrate(back.path)).outcome, "migrated")
+        }
+        assert.deepStrictEqual((yield* store.verify(location)).findings, [])
+        assert.isTrue(Fs.existsSync(container))
+      }
+    }).pipe(Effect.scoped, Effect.provide(Store.live))
+  )
+
+  it.live("with another file in its source's place: FAILED, and that file is left as it is", () =>
+    Effect.gen(function* () {
+      const { file, location } = yield* unfinished
+      Fs.writeFileSync(file, bytes.toString("utf8").replace('"n":3', '"n":9'))
+      const before = Fs.readFileSync(file)
+      const failed = yield* Effect.flip(Effect.scoped((yield* SessionStore).writer(location)))
+      assert.strictEqual(failed._tag, "StoreFailed")
+      assert.isTrue(Fs.readFileSync(file).equals(before))
+    }).pipe(Effect.scoped, Effect.provide(Store.live))
+  )
+
+  it.live("before it was told to its end: it is completed, and told", () =>
+    Effect.gen(function* () {
+      const { container, file, location } = yield* inFolder
+      yield* (yield* StoreMigration).migrate(file)
+      const ledger = Path.join(container, "migrations", "ledger.jsonl")
+      const lines = Fs.readFileSync(ledger, "utf8").split("\n")
+      Fs.writeFileSync(ledger, `${lines.slice(0, 3).join("\n")}\n`)
+      yield* Effect.scoped((yield* SessionStore).writer(location))
+      assert.deepStrictEqual(yield* phases(location), ["planned", "staged", "verified", "completed"])
+      assert.deepStrictEqual((yield* (yield* SessionStore).verify(location)).findings, [])
+    }).pipe(Effect.scoped, Effect.provide(Store.live))
+  )
+})
+
+describe("a rollback", () => {
+  it.live(
+    "keeps what was appended since, leaves the source as it was, and the ledger outlives the next migration",
+    () =>
+      Effect.gen(function* () {
+        const { file, location } = yield* inFolder
+        const store = yield* SessionStore
+        const migration = yield* StoreMigration
+        yield* migration.migrate(file)
+        yield* Effect.scoped(Effect.flatMap(store.writer(location), (writer) => writer.append(later)))
+        const back = yield* migration.rollback(location, { reason: "to see it" })
+        assert.isTrue(back.exported)
+        assert.notStrictEqual(back.path, file)
+        assert.isTrue(Fs.readFileSync(file).equals(bytes))
+        assert.strictEqual(Fs.readFileSync(back.path, "utf8"), `${bytes.toString("utf8")}${later.text}\n`)
+        assert.strictEqual((yield* migration.migrate(back.path)).outcome, "migrated")
+        const twice = yield* migration.rollback(location)
+        assert.deepStrictEqual([twice.exported, twice.path], [false, back.path], "nothing was appended: back to it")
+        const cycle = ["planned", "staged", "verified", "completed", "rollback_planned", "rolled_back"]
+        assert.deepStrictEqual(yield* phases(location), [...cycle, ...cycle])
+        const events = yield* migration.ledger(location)
+        assert.strictEqual(events[4]?.reason, "to see it")
+        assert.strictEqual(new Set(events.slice(0, 6).map((event) => event.correlation_id)).size, 1)
+        assert.strictEqual(new Set(events.map((event) => event.correlation_id)).size, 2)
+        const inactive = yield* store.inactive(location)
+        assert.deepStrictEqual(inactive, [file])
+      }).pipe(Effect.scoped, Effect.provide(Store.live))
+  )
+
+  it.live("goes back to the source itself only while that holds everything", () =>
+    Effect.gen(function* () {
+      const { file, location } = yield* inFolder
+      const migration = yield* StoreMigration
+      yield* migration.migrate(file)
+      // Somebody wrote to the file that is not the store any more.
+      Fs.appendFileSync(file, `${later.text}\n`)
+      assert.strictEqual((yield* migration.migrate(file)).sourceGrewBy, later.text.length + 1)
+      const back = yield* migration.rollback(location)
+      assert.isTrue(back.exported)
+      assert.isTrue(Fs.readFileSync(back.path).equals(bytes))
+      assert.strictEqual(Fs.readFileSync(file, "utf8"), `${bytes.toString("utf8")}${later.text}\n`)
+    }).pipe(Effect.scoped, Effect.provide(Store.live))
+  )
+
+  it.live("that was interrupted after its marker is finished by whoever comes next", () =>
+    Effect.gen(function* () {
+      const { container, file, location } = yield* inFolder
+      const store = yield* SessionStore
+      const migration = yield* StoreMigration
+      yield* migration.migrate(file)
+      yield* migration.rollback(location)
+      // As it was between the rename of the marker and the writing of the manifest.
+      rewriteManifest(container, { state: "CHECKPOINTED" })
+      const ledger = Path.join(container, "migrations", "ledger.jsonl")
+      const lines = Fs.readFileSync(ledger, "utf8").split("\n").slice(0, 5)
+      Fs.writeFileSync(ledger, `${lines.join("\n")}\n`)
+      assert.strictEqual((yield* Effect.flip(Effect.scoped(store.writer(location))))._tag, "StoreNotActive")
+      assert.strictEqual((yield* store.verify(location)).state, "ROLLED_BACK")
+      assert.deepStrictEqual((yield* phases(location)).slice(-2), ["rollback_planned", "rolled_back"])
+      assert.deepStrictEqual((yield* store.verify(location)).findings, [])
+      assert.isTrue(Fs.readFileSync(file).equals(bytes))
+    }).pipe(Effect.scoped, Effect.provide(Store.live))
+  )
+
+  it.live("of a damaged container is refused, and the container stays the active store", () =>
+    Effect.gen(function* () {
+      const { container, directory, file, location } = yield* inFolder
+      const migration = yield* StoreMigration
+      yield* migration.migrate(file)
+      const segment = Path.join(container, "segments", "0000000000000001.seg")
+      const broken = Fs.readFileSync(segment)
+      broken[broken.length - 10] = 0x21
+      Fs.writeFileSync(segment, broken)
+      const before = Fs.readdirSync(directory).toSorted()
+      const failed = yield* Effect.flip(migration.rollback(location))
+      assert.strictEqual(failed._tag, "VerificationFailed")
+      assert.strictEqual((yield* (yield* SessionStore).active(location))?.active, "native_v2")
+      assert.deepStrictEqual(Fs.readdirSync(directory).toSorted(), before)
+    }).pipe(Effect.scoped, Effect.provide(Store.live))
+  )
+})

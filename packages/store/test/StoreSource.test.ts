@@ -1,0 +1,121 @@
+/** Sessions in containers and sessions in files, listed and read alike, each of them once. */
+import * as Fs from "node:fs"
+import * as Path from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Stream } from "effect"
+import * as Session from "@pi-sessions/core/Session"
+import { SessionSource } from "@pi-sessions/session-file/SessionSource"
+import { temporaryFolder } from "@pi-sessions/testing/HermeticPi"
+import { SessionStore } from "../src/SessionStore.ts"
+import { StoreMigration } from "../src/StoreMigration.ts"
+import * as StoreSource from "../src/StoreSource.ts"
+import * as Sessions from "./support/sessions.ts"
+import * as Store from "./support/storeLayer.ts"
+
+const sourceOf = (...paths: ReadonlyArray<string>) =>
+  SessionSource.pipe(Effect.provide(StoreSource.layerPaths(paths), { local: true }))
+
+const listed = Effect.fnUntraced(function* (...paths: ReadonlyArray<string>) {
+  const { sessions, skipped } = yield* (yield* sourceOf(...paths)).list
+  assert.deepStrictEqual(skipped, [])
+  return sessions.map(({ path }) => path)
+})
+
+const folder = Effect.gen(function* () {
+  const root = yield* temporaryFolder
+  const directory = Path.join(root, "sessions", "--srv-project--")
+  Fs.mkdirSync(directory, { recursive: true })
+  for (const { bytes, name } of Sessions.fixtures()) {
+    if (Sessions.versionOf(bytes) === 3) Fs.writeFileSync(Path.join(directory, Path.basename(name)), bytes)
+  }
+  const files = Fs.readdirSync(directory)
+    .toSorted()
+    .map((name) => Path.join(directory, name))
+  return { root, directory, files }
+})
+
+describe("a session with a container", () => {
+  it.live("is listed once: as the container while that is active, as its file before and after", () =>
+    Effect.gen(function* () {
+      const { files, root } = yield* folder
+      const [file = "", ...others] = files
+      const migration = yield* StoreMigration
+      assert.deepStrictEqual(yield* listed(root), files)
+
+      const { location } = yield* migration.migrate(file)
+      const container = Path.join(location.directory, `${location.sessionId}.v2`)
+      assert.deepStrictEqual(yield* listed(root), [container, ...others].toSorted())
+      assert.deepStrictEqual(yield* listed(container), [container], "named by itself")
+      assert.deepStrictEqual(yield* listed(container, root), [container, ...others].toSorted(), "named twice")
+
+      yield* migration.rollback(location)
+      assert.deepStrictEqual(yield* listed(root), files)
+
+      yield* migration.migrate(file)
+      const store = yield* SessionStore
+      yield* Effect.scoped(
+        Effect.flatMap(store.writer(location), (writer) => writer.append(Sessions.entryLine("later", null)))
+      )
+      const back = yield* migration.rollback(location)
+      assert.deepStrictEqual(yield* listed(root), [back.path, ...others].toSorted(), "the file that it is in now")
+    }).pipe(Effect.scoped, Effect.provide(Store.live))
+  )
+
+  it.live("gives the header, the lines and the session that its file gives", () =>
+    Effect.gen(function* () {
+      const { files, root } = yield* folder
+      const before = new Map(files.map((file) => [file, Fs.readFileSync(file)]))
+      const migration = yield* StoreMigration
+      for (const file of files) yield* migration.migrate(file, { segmentBytes: 1000 })
+      const source = yield* sourceOf(root)
+      const { sessions } = yield* source.list
+      assert.strictEqual(sessions.length, files.length)
+      const files1 = yield* SessionSource.pipe(Effect.provide(SessionSource.layerPaths(files), { local: true }))
+      const fileRefs = new Map<string | undefined, (typeof sessions)[number]>()
+      for (const ref of (yield* files1.list).sessions) fileRefs.set((yield* files1.header(ref)).text, ref)
+      for (const ref of sessions) {
+        assert.isTrue(ref.path.endsWith(".v2"))
+        assert.isAbove(ref.sizeBytes, 0)
+        assert.isAbove(ref.modifiedMs, Date.UTC(2020))
+        const header = yield* source.header(ref)
+        const file = fileRefs.get(header.text) ?? assert.fail("another header")
+        const lines = yield* Stream.runCollect(source.lines(ref))
+        const fileLines = yield* Stream.runCollect(files1.lines(file))
+        assert.deepStrictEqual(
+          lines.map(({ byteOffset, line, text }) => ({ byteOffset, line, text })),
+          fileLines.map(({ byteOffset, line, text }) => ({ byteOffset, line, text }))
+        )
+        const session = yield* source.read(ref)
+        assert.isTrue(Buffer.from(Session.toBytes(session)).equals(before.get(file.path) ?? Buffer.alloc(0)))
+      }
+    }).pipe(Effect.scoped, Effect.provide(Store.live))
+  )
+
+  it.live("that cannot be read is told, and the others are listed all the same", () =>
+    Effect.gen(function* () {
+      const { directory, files, root } = yield* folder
+      const { location } = yield* (yield* StoreMigration).migrate(files[0] ?? "")
+      Fs.writeFileSync(Path.join(directory, `${location.sessionId}.active.json`), "{}\n")
+      const { sessions, skipped } = yield* (yield* sourceOf(root)).list
+      assert.deepStrictEqual(
+        skipped.map(({ path }) => path),
+        [Path.join(directory, `${location.sessionId}.v2`)]
+      )
+      // Which store is the active one is not known: the file is better than nothing.
+      assert.deepStrictEqual(
+        sessions.map(({ path }) => path),
+        files
+      )
+    }).pipe(Effect.scoped, Effect.provide(Store.live))
+  )
+
+  it.live("is nothing to list while it is being built, or when it is not the active store", () =>
+    Effect.gen(function* () {
+      const { directory, files, root } = yield* folder
+      Fs.mkdirSync(Path.join(directory, "s1.v2.staging-1", "segments"), { recursive: true })
+      Fs.mkdirSync(Path.join(directory, "s1.v2.retired-1", "segments"), { recursive: true })
+      Fs.mkdirSync(Path.join(directory, "s1.v2", "segments"), { recursive: true })
+      assert.deepStrictEqual(yield* listed(root), files)
+    }).pipe(Effect.scoped, Effect.provide(Store.live))
+  )
+})

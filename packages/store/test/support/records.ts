@@ -1,0 +1,98 @@
+/** The six records behind one face, and their checksum as another program would compute it. */
+import { crc32 } from "node:zlib"
+import { Result, Schema } from "effect"
+import * as ActiveStore from "../../src/ActiveStore.ts"
+import * as Checkpoint from "../../src/Checkpoint.ts"
+import * as Manifest from "../../src/Manifest.ts"
+import * as MigrationEvent from "../../src/MigrationEvent.ts"
+import * as OffsetRow from "../../src/OffsetRow.ts"
+import * as SegmentFrame from "../../src/SegmentFrame.ts"
+import type { SeededRandom } from "@pi-sessions/testing/SeededRandom"
+import * as RandomRecords from "./randomRecords.ts"
+
+export interface RecordKind {
+  /** Its name in the contract. */
+  readonly name: "segment_frame" | "offset_index" | "manifest" | "checkpoint" | "migration_event" | "active_store"
+  /** Encodes a random one: its bytes, and what decoding should give. */
+  readonly sample: (random: SeededRandom) => { readonly bytes: Buffer; readonly expected: unknown }
+  /** What our decoder makes of these bytes; undefined when it refuses them. A frame's payload is left out. */
+  readonly decode: (bytes: Buffer) => unknown
+  /** What the schema makes of a value, extra members refused; undefined when it refuses it. */
+  readonly ofSchema: (value: unknown) => unknown
+}
+
+const orUndefined = <A>(result: Result.Result<A, unknown>): A | undefined => Result.getOrUndefined(result)
+
+const strictly = <A>(schema: Schema.Codec<A, unknown>) => {
+  const decode = Schema.decodeUnknownResult(schema, { onExcessProperty: "error" })
+  return (value: unknown): A | undefined => orUndefined(decode(value))
+}
+
+/** The checksum that a text of a record ends in, up to its closing brace. */
+export const checksum = (open: string, payload: Uint8Array = new Uint8Array(0)): string =>
+  crc32(payload, crc32(Buffer.from(open)))
+    .toString(16)
+    .padStart(8, "0")
+
+/** The line of any value as a record with the right checksum, newline included, and a payload behind it for a frame. */
+export const sealed = (value: object, payload?: Uint8Array): Buffer => {
+  const { crc32: _crc32, ...rest } = { crc32: "", ...value }
+  const open = JSON.stringify(rest).slice(0, -1)
+  const line = `${open},"crc32":"${checksum(open, payload)}"}\n`
+  return payload === undefined ? Buffer.from(line) : Buffer.concat([Buffer.from(line), payload, Buffer.from("\n")])
+}
+
+const whole = (decode: (bytes: Uint8Array) => Result.Result<unknown, string>) => (bytes: Buffer) =>
+  orUndefined(decode(bytes))
+
+const document = <A extends object>(
+  name: RecordKind["name"],
+  make: (random: SeededRandom) => A,
+  codec: {
+    readonly encode: (record: A) => Buffer
+    readonly decode: (bytes: Uint8Array) => Result.Result<unknown, string>
+  },
+  schema: Schema.Codec<unknown, unknown>
+): RecordKind => ({
+  name,
+  sample: (random) => {
+    const record = make(random)
+    return { bytes: codec.encode(record), expected: record }
+  },
+  decode: whole(codec.decode),
+  ofSchema: strictly(schema)
+})
+
+const withSchema = (schema: string, value: object): object => ({ schema, ...value })
+
+export const kinds: ReadonlyArray<RecordKind> = [
+  {
+    name: "segment_frame",
+    sample: (random) => {
+      const payload = RandomRecords.payload(random)
+      const frame = RandomRecords.frame(random)
+      return {
+        bytes: SegmentFrame.encode(frame, payload),
+        expected: withSchema(SegmentFrame.SCHEMA_ID, { ...frame, payload_length: payload.length })
+      }
+    },
+    decode: (bytes) => {
+      const found = SegmentFrame.decode(bytes, 0, bytes.length)
+      return found._tag === "Frame" && found.end === bytes.length ? found.frame : undefined
+    },
+    ofSchema: strictly(SegmentFrame.SegmentFrame)
+  },
+  {
+    name: "offset_index",
+    sample: (random) => {
+      const row = RandomRecords.row(random)
+      return { bytes: OffsetRow.encode(row), expected: row }
+    },
+    decode: (bytes) => (bytes.at(-1) === 0x0a ? OffsetRow.decode(bytes, 0, bytes.length - 1) : undefined),
+    ofSchema: strictly(OffsetRow.OffsetRow)
+  },
+  document("manifest", RandomRecords.manifest, Manifest, Manifest.Manifest),
+  document("checkpoint", RandomRecords.checkpoint, Checkpoint, Checkpoint.Checkpoint),
+  document("migration_event", RandomRecords.migrationEvent, MigrationEvent, MigrationEvent.MigrationEvent),
+  document("active_store", RandomRecords.activeStore, ActiveStore, ActiveStore.ActiveStore)
+]
