@@ -22,6 +22,7 @@ const programs: ReadonlyArray<Program> = [
   { name: "sealing", workload: workloads.sealing, image: crash.imageOf() },
   { name: "checkpointing", workload: workloads.checkpointing, image: crash.imageOf() },
   { name: "reopening", workload: workloads.reopening, image: crash.imageOf() },
+  { name: "giving up", workload: workloads.givingUp, image: crash.imageOf() },
   { name: "migrating", workload: workloads.migrating, image: withSource, source },
   { name: "rolling back", workload: workloads.rollingBack, image: withSource, source },
   { name: "exporting", workload: workloads.exporting, image: withSource, source }

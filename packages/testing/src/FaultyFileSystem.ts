@@ -90,6 +90,11 @@ export const ignored: Fault = { _tag: "Ignored" }
 export interface Options {
   /** What is on the disk; nothing but `/tmp` unless told. */
   readonly image?: DiskImage.DiskImage | undefined
+  /**
+   * In place of an image: the disk of another machine, whose program was killed. What that did not sync is there, and
+   * still not durable. The disk is used on, not copied.
+   */
+  readonly disk?: SimulatedDisk | undefined
   /** Asked before each call. */
   readonly fault?: ((operation: Operation) => Fault | undefined) | undefined
   /**
@@ -129,7 +134,7 @@ export interface FaultyFileSystem {
 
 /** Makes a file system; the layer gives the same one however often it is built. */
 export const make = (options: Options = {}): FaultyFileSystem => {
-  const disk = new SimulatedDisk(options.image)
+  const disk = options.disk ?? new SimulatedDisk(options.image)
   disk.capacityBytes = options.capacityBytes
   const kernel: Kernel = {
     disk,

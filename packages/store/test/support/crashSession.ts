@@ -160,7 +160,7 @@ const checkWhole = Effect.fnUntraced(function* (when: string) {
   const report = yield* store.verify(location)
   // A container that has no marker yet is no store yet, which verify says.
   const hasMarker = (yield* store.active(location)) !== undefined
-  const [first] = report.findings.filter(({ path }) => hasMarker || !path.endsWith(".active.json"))
+  const first = report.findings.find(({ path }) => hasMarker || !path.endsWith(".active.json"))
   if (first !== undefined) return yield* wrong(`${when}: verify: ${StoreVerify.format(first)}`)
   const migration = yield* StoreMigration
   const why = unlinked(yield* migration.ledger(location))

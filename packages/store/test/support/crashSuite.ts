@@ -102,8 +102,9 @@ export const powerCuts = ({ programs, random, states: usual, killEvery }: Suite)
         for (const program of programs) {
           const { machine } = yield* run(program, {}, FaultyFileSystem.make)
           const calls = machine.operations.filter(({ changes }) => changes)
-          for (const [at, { index }] of calls.entries()) {
-            if ((at + seed) % killEvery !== 0) continue
+          for (const [at, { index, call }] of calls.entries()) {
+            // Between a rename and its sync another process sees what a power cut takes back.
+            if (call !== "rename" && (at + seed) % killEvery !== 0) continue
             const killed = yield* run(program, { haltAfter: index }, FaultyFileSystem.make)
             const found = yield* explore(
               {

@@ -145,6 +145,24 @@ export const checkpointing = Effect.fnUntraced(function* (ledger: Ledger) {
   )
 })
 
+/** A program that gives up an entry when its append fails, and goes on with another, shorter one: the first is not there. */
+export const givingUp = Effect.fnUntraced(function* (ledger: Ledger) {
+  const writer = yield* create(ledger, { segmentBytes: SEGMENT_BYTES })
+  let last: string | null = null
+  for (let n = 1; n <= 6; n++) {
+    const long = sessions.entryLine(`long${n}`, last, { text: "x".repeat(300) })
+    const short = sessions.entryLine(`short${n}`, last)
+    const refused = (yield* Effect.result(writer.append(long)))._tag === "Failure"
+    const entry: SessionEntry = refused ? short : long
+    if (refused) yield* put(ledger, writer, [short])
+    else {
+      ledger.attempt({ line: long.text })
+      ledger.acknowledge({ line: long.text })
+    }
+    last = entry.id
+  }
+}, Effect.scoped)
+
 /** A program that gives up its writer when an append fails, and tries again with another one. */
 export const reopening = Effect.fnUntraced(function* (ledger: Ledger) {
   const store = yield* SessionStore
