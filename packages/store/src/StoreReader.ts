@@ -1,6 +1,6 @@
 /**
  * A session in a store, opened for reading. Entries come as `SessionEntry`, the same values that a session file gives;
- * their `line` is `entry_seq + 1`, their `byteOffset` counts from the first entry of the call. Every frame is checked
+ * their `line` is `entry_seq + 1` (where no blank lines lie beside them), their `byteOffset` counts from the first entry of the call. Every frame is checked
  * before anything of it is returned.
  *
  * A reader holds no lock, never waits and never repairs. It sees the session as it was when it was opened.

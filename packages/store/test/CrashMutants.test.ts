@@ -247,24 +247,3 @@ describe("a store that", () => {
   }))
   caught("takes a short write for a whole one", through(oneGroup, trusting), LOST, { fileSystem: shortened })
 })
-
-describe("a sync that nobody misses", () => {
-  const missed = (name: string, programs: ReadonlyArray<Program>, path: RegExp) =>
-    it.effect(
-      name,
-      () =>
-        Effect.gen(function* () {
-          for (const program of programs) {
-            const finding = yield* firstFinding(program, { fileSystem: ignoring(path) })
-            assert.strictEqual(finding?.message, undefined)
-          }
-        }),
-      settings.patience
-    )
-
-  missed(
-    "is that of `tmp` after a rename out of it: a rename between directories is durable with either of them",
-    [checkpointing, rollingBack],
-    /\/tmp$/
-  )
-})

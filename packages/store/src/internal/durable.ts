@@ -176,11 +176,10 @@ export const settleReplaced = Effect.fnUntraced(function* (temporary: string, ta
   if (Option.isSome(bytes)) yield* replaceFile(temporary, target, bytes.value)
 })
 
-/** Renames, and syncs the directories of both names. */
+/** Renames, and syncs the new name's directory: the old name, should it come back after a crash, is in nobody's way. */
 export const renameDurably = Effect.fnUntraced(function* (from: string, to: string) {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
   yield* fs.rename(from, to).pipe(Effect.mapError(fromPlatform(to, "replace")))
   yield* syncDirectory(path.dirname(to))
-  if (path.dirname(from) !== path.dirname(to)) yield* syncDirectory(path.dirname(from))
 })
