@@ -8,7 +8,9 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as FileSystem from "effect/FileSystem"
+import * as Option from "effect/Option"
 import * as Path from "effect/Path"
 import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
@@ -18,7 +20,7 @@ import type * as Checkpoint from "./Checkpoint.ts"
 import type * as Manifest from "./Manifest.ts"
 import * as OffsetRow from "./OffsetRow.ts"
 import { type FrameInput, GENESIS, chainHash, encode } from "./SegmentFrame.ts"
-import { EntryRefused, type StoreDamaged, type StoreFailed, type StoreIoError } from "./StoreError.ts"
+import { EntryRefused, type StoreDamaged, type StoreFailed, StoreIoError } from "./StoreError.ts"
 import { type StoreLayout } from "./StoreLayout.ts"
 import * as StoreRecovery from "./StoreRecovery.ts"
 import { type IllegalTransition, type StoreState } from "./StoreState.ts"
@@ -26,7 +28,8 @@ import { type Head } from "./WireField.ts"
 import { AppendGroup, type Appended } from "./internal/AppendGroup.ts"
 import { AppendLog } from "./internal/AppendLog.ts"
 import { IndexLog } from "./internal/IndexLog.ts"
-import { openView } from "./internal/StoreView.ts"
+import { type StoreView, openView } from "./internal/StoreView.ts"
+import { sizeOf } from "./internal/durable.ts"
 import * as CheckpointFold from "./internal/checkpointFold.ts"
 import { headOf } from "./internal/frameLink.ts"
 import { revised, stepped, writeManifest } from "./internal/manifestFile.ts"
@@ -40,11 +43,14 @@ export interface WriterOptions {
   readonly segmentBytes?: number
 }
 
+/** The size of segments unless told otherwise, in bytes. */
 export const SEGMENT_BYTES = 16 << 20
+/** So many bytes of lines are written and synced at a time. */
+const PIECE_BYTES = 4 << 20
 
 interface Request {
   readonly inputs: ReadonlyArray<FrameInput>
-  outcome: Result.Result<ReadonlyArray<Appended>, AppendError> | undefined
+  outcome: Exit.Exit<ReadonlyArray<Appended>, AppendError> | undefined
 }
 
 type Needs = FileSystem.FileSystem | Path.Path
@@ -58,7 +64,8 @@ export class StoreWriter {
   readonly #segmentBytes: number
   readonly #turn = Semaphore.makeUnsafe(1)
   readonly #seqById: Map<string, number>
-  readonly #index: IndexLog
+  #index: IndexLog
+  #closed = false
   #waiting: Array<Request> = []
   #manifest: Manifest.Manifest
   /** A manifest whose writing failed half-way: it may be the one on disk, so it must be finished before anything else. */
@@ -160,17 +167,15 @@ export class StoreWriter {
       const request: Request = { inputs, outcome: undefined }
       this.#waiting.push(request)
       // Who gets the turn commits all that wait; the others find theirs done. A write under way cannot be taken back.
-      yield* this.#turn
-        .withPermits(1)(
-          Effect.uninterruptible(Effect.suspend(() => (request.outcome === undefined ? this.#commit() : Effect.void)))
+      yield* this.#alone(Effect.suspend(() => (request.outcome === undefined ? this.#commit() : Effect.void))).pipe(
+        // One that still waits is not written after its caller has gone, or the writer is closed.
+        Effect.onExit((exit) =>
+          Effect.sync(() => {
+            if (Exit.isFailure(exit)) this.#waiting = this.#waiting.filter((waiting) => waiting !== request)
+          })
         )
-        .pipe(
-          // One that still waits is not written after its caller has gone.
-          Effect.onInterrupt(() =>
-            Effect.sync(() => (this.#waiting = this.#waiting.filter((waiting) => waiting !== request)))
-          )
-        )
-      return yield* Effect.fromResult(request.outcome ?? Result.succeed([]))
+      )
+      return yield* request.outcome ?? Effect.die(new Error("an append that was neither written nor refused"))
     },
     (effect) => Effect.provideContext(effect, this.#services)
   )
@@ -179,7 +184,7 @@ export class StoreWriter {
   readonly checkpoint = Effect.fn("StoreWriter.checkpoint")(
     { self: this },
     function* (this: StoreWriter): Effect.fn.Return<void, WriteError, Needs> {
-      yield* this.#turn.withPermits(1)(Effect.uninterruptible(Effect.suspend(() => this.#settle("CHECKPOINTED"))))
+      yield* this.#alone(Effect.suspend(() => this.#settle("CHECKPOINTED")))
     },
     (effect) => Effect.provideContext(effect, this.#services)
   )
@@ -191,34 +196,47 @@ export class StoreWriter {
       const complete = Effect.gen({ self: this }, function* () {
         yield* this.#finish()
         yield* this.#put(yield* revised(this.#manifest, this.#sealed()))
-        yield* this.#index.flush()
+        yield* this.#flushIndex()
         yield* this.#put(yield* revised(this.#manifest, { index: this.#index.extent }))
         const checkpoint = yield* this.#foldCheckpoint()
         if (checkpoint === undefined) return
         yield* CheckpointFold.put(this.layout, checkpoint)
         yield* this.#put(yield* revised(this.#manifest, { checkpoint_seq: checkpoint.checkpoint_seq }))
       })
-      yield* this.#turn.withPermits(1)(Effect.uninterruptible(complete))
+      yield* this.#alone(complete)
     },
     (effect) => Effect.provideContext(effect, this.#services)
   )
 
   /** Steps to a state that a migration or a rollback asks for. */
   readonly step = (to: StoreState, changes: Partial<Manifest.Manifest> = {}) =>
-    this.#turn
-      .withPermits(1)(
-        Effect.uninterruptible(Effect.suspend(() => Effect.andThen(this.#finish(), this.#step(to, changes))))
-      )
-      .pipe(Effect.provideContext(this.#services))
-
-  /** Writes the index rows that wait. The writer is not usable afterwards. */
-  readonly close = Effect.suspend(() =>
-    Effect.ignore(this.#index.flush()).pipe(
-      Effect.andThen(Effect.ignore(this.#index.close)),
-      Effect.andThen(this.#segment === undefined ? Effect.void : Effect.ignore(this.#segment.log.close)),
+    this.#alone(Effect.suspend(() => Effect.andThen(this.#finish(), this.#step(to, changes)))).pipe(
       Effect.provideContext(this.#services)
     )
+
+  /** Writes the index rows that wait, once what is under way is done. Whoever still has the writer is refused then. */
+  readonly close = this.#turn.withPermits(1)(
+    Effect.uninterruptible(
+      Effect.suspend(() => {
+        this.#closed = true
+        return Effect.ignore(this.#index.flush()).pipe(
+          Effect.andThen(Effect.ignore(this.#index.close)),
+          Effect.andThen(this.#segment === undefined ? Effect.void : Effect.ignore(this.#segment.log.close)),
+          Effect.provideContext(this.#services)
+        )
+      })
+    )
   )
+
+  /** Does something while nobody else does, as long as the writer is open: its lock ends with it. */
+  #alone<A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effect<A, E | StoreIoError, R> {
+    const path = this.layout.container
+    const closed = new StoreIoError({ path, operation: "write", reason: "this writer is closed; open another one" })
+    const open = Effect.suspend((): Effect.Effect<A, E | StoreIoError, R> =>
+      this.#closed ? Effect.fail(closed) : work
+    )
+    return this.#turn.withPermits(1)(Effect.uninterruptible(open))
+  }
 
   /** Commits the requests that wait, as one group. */
   readonly #commit = Effect.fnUntraced({ self: this }, function* (this: StoreWriter): Effect.fn.Return<
@@ -228,9 +246,9 @@ export class StoreWriter {
   > {
     const group = this.#waiting
     this.#waiting = []
-    const settled = yield* Effect.result(this.#writeGroup(group))
-    if (Result.isFailure(settled)) {
-      for (const request of group) request.outcome ??= Result.fail(settled.failure)
+    const done = yield* Effect.exit(Effect.scoped(this.#writeGroup(group)))
+    if (Exit.isFailure(done)) {
+      for (const request of group) request.outcome ??= Exit.failCause(done.cause)
       return
     }
     if (this.#index.isFull) yield* Effect.ignore(this.#index.write())
@@ -238,26 +256,48 @@ export class StoreWriter {
 
   readonly #writeGroup = Effect.fnUntraced(
     { self: this },
-    function* (this: StoreWriter, group: ReadonlyArray<Request>): Effect.fn.Return<void, WriteError, Needs> {
+    function* (
+      this: StoreWriter,
+      group: ReadonlyArray<Request>
+    ): Effect.fn.Return<void, WriteError, Needs | Scope.Scope> {
       yield* this.#finish()
+      // For entries that are there already: opened once for all of them, when there is one.
+      const view = yield* Effect.cached(openExisting(this.layout))
       const accepted: Array<{ readonly request: Request; readonly appended: ReadonlyArray<Appended> }> = []
       const entries = new AppendGroup({
         path: this.layout.container,
         nextSeq: this.#head === undefined ? 0 : this.#head.entry_seq + 1,
         seqById: this.#seqById,
-        payloadAt: this.#payloadAt
+        payloadAt: (entrySeq) => Effect.flatMap(view, (view) => payloadAt(view, entrySeq))
       })
       for (const request of group) {
         const result = yield* Effect.result(entries.add(request.inputs))
         if (Result.isSuccess(result)) accepted.push({ request, appended: result.success })
-        else request.outcome = Result.fail(result.failure)
+        else request.outcome = Exit.fail(result.failure)
       }
       if (entries.inputs.length > 0) yield* this.#writeFrames(entries.inputs)
-      for (const { request, appended } of accepted) request.outcome = Result.succeed(appended)
+      for (const { request, appended } of accepted) request.outcome = Exit.succeed(appended)
     }
   )
 
+  /** Writes a group in pieces, so that no write and no segment grows with the group. */
   readonly #writeFrames = Effect.fnUntraced(
+    { self: this },
+    function* (this: StoreWriter, inputs: ReadonlyArray<FrameInput>): Effect.fn.Return<void, WriteError, Needs> {
+      const limit = Math.min(this.#segmentBytes, PIECE_BYTES)
+      let from = 0
+      let size = 0
+      for (let at = 0; at < inputs.length; at++) {
+        size += inputs[at]!.payload.length
+        if (size < limit && at + 1 < inputs.length) continue
+        yield* this.#writePiece(inputs.slice(from, at + 1))
+        from = at + 1
+        size = 0
+      }
+    }
+  )
+
+  readonly #writePiece = Effect.fnUntraced(
     { self: this },
     function* (this: StoreWriter, inputs: ReadonlyArray<FrameInput>): Effect.fn.Return<void, WriteError, Needs> {
       const isFull = this.#segment !== undefined && this.#segment.log.length >= this.#segmentBytes
@@ -359,8 +399,23 @@ export class StoreWriter {
     WriteError,
     Needs
   > {
-    yield* this.#index.flush()
+    yield* this.#flushIndex()
     yield* this.#step("INDEXED", { index: this.#index.extent })
+  })
+
+  /** Writes and syncs the rows that wait. An index that somebody removed is made again, as recovery does it. */
+  readonly #flushIndex = Effect.fnUntraced({ self: this }, function* (this: StoreWriter): Effect.fn.Return<
+    void,
+    WriteError,
+    Needs
+  > {
+    const flushed = yield* Effect.result(this.#index.flush())
+    if (Result.isSuccess(flushed)) return
+    if (Option.isSome(yield* sizeOf(this.layout.offsets))) return yield* flushed.failure
+    const { head, indexBytes } = yield* StoreRecovery.recover(this.layout, this.#manifest.session_id)
+    const row_count = head === undefined ? 0 : head.entry_seq + 1
+    this.#index = new IndexLog(this.#path, this.layout.offsets, { byte_length: indexBytes, row_count })
+    yield* this.#index.flush()
   })
 
   readonly #writeCheckpoint = Effect.fnUntraced({ self: this }, function* (this: StoreWriter): Effect.fn.Return<
@@ -420,23 +475,22 @@ export class StoreWriter {
       }
     }
   )
-
-  /** The payload of an entry that is in the store. */
-  readonly #payloadAt = Effect.fnUntraced(
-    { self: this },
-    function* (this: StoreWriter, entrySeq: number): Effect.fn.Return<Uint8Array, WriteError, Needs> {
-      return yield* Effect.scoped(
-        Effect.gen({ self: this }, function* () {
-          const view = yield* openView(this.layout).pipe(Effect.catchTag("StoreNotFound", (e) => Effect.die(e)))
-          const [frame] = yield* view.frames(yield* view.rows(entrySeq, entrySeq + 1))
-          return frame === undefined
-            ? new Uint8Array(0)
-            : frame.bytes.subarray(frame.found.payloadStart, frame.found.payloadEnd)
-        })
-      )
-    }
-  )
 }
+
+/** The store as it is, to compare entries that are there already. */
+const openExisting = (layout: StoreLayout) =>
+  openView(layout).pipe(
+    Effect.catchTag("StoreNotFound", ({ path }) =>
+      Effect.fail(new StoreIoError({ path, operation: "read", reason: "the container is not there any more" }))
+    )
+  )
+
+const payloadAt = Effect.fnUntraced(function* (view: StoreView, entrySeq: number) {
+  const [frame] = yield* view.frames(yield* view.rows(entrySeq, entrySeq + 1))
+  return frame === undefined
+    ? new Uint8Array(0)
+    : frame.bytes.subarray(frame.found.payloadStart, frame.found.payloadEnd)
+})
 
 /** Recovers a container and opens it for appending until the scope closes. Only under the writer's lock. */
 export const open = Effect.fn("StoreWriter.open")(function* (

@@ -64,7 +64,8 @@ export class AppendGroup<E, R> {
         }
         const known = seqOf(entryId)
         if (known !== undefined) {
-          const waiting = this.#inputs.concat(fresh)[known - nextSeq]?.payload
+          const at = known - nextSeq
+          const waiting = (at < this.#inputs.length ? this.#inputs[at] : fresh[at - this.#inputs.length])?.payload
           if (!isSamePayload(input.payload, waiting ?? (yield* this.#store.payloadAt(known)))) {
             return yield* new EntryRefused({ path, entryId, why: "id-taken" })
           }

@@ -7,7 +7,7 @@ import * as ActivePath from "../ActivePath.ts"
 import * as Checkpoint from "../Checkpoint.ts"
 import type * as Manifest from "../Manifest.ts"
 import { type OffsetRow } from "../OffsetRow.ts"
-import { type StoreDamaged, type StoreIoError, type StoreNotFound } from "../StoreError.ts"
+import { type StoreDamaged, StoreIoError } from "../StoreError.ts"
 import { type StoreLayout } from "../StoreLayout.ts"
 import { entriesOf, newestCheckpoint } from "../StoreReader.ts"
 import { type Head } from "../WireField.ts"
@@ -26,7 +26,9 @@ export const fold = Effect.fnUntraced(function* (
   FileSystem.FileSystem | Path.Path | Scope.Scope
 > {
   const view = yield* openView(layout).pipe(
-    Effect.catchTag("StoreNotFound", (error: StoreNotFound) => Effect.die(error))
+    Effect.catchTag("StoreNotFound", ({ path }) =>
+      Effect.fail(new StoreIoError({ path, operation: "read", reason: "the container is not there any more" }))
+    )
   )
   const previous = yield* newestCheckpoint(view)
   const leaf = head.entry_seq === 0 ? undefined : yield* view.row(head.entry_seq)
