@@ -103,7 +103,9 @@ export const table = (options: Options, contenders: ReadonlyArray<Contender>): v
       `${shown(Math.min(...times))} to ${shown(Math.max(...times))}`,
       `${(ms / baselineMs).toFixed(2)}x`,
       ...(options.bytes === undefined ? [] : [shown(options.bytes / 1e6 / (ms / 1e3))]),
-      ...(mb === undefined ? [] : [shown(mb), baselineMb === undefined ? "" : `${(mb / baselineMb).toFixed(2)}x`])
+      ...(mb === undefined
+        ? []
+        : [shown(mb), baselineMb === undefined || baselineMb < 1 ? "" : `${(mb / baselineMb).toFixed(2)}x`])
     ]
   })
   const hasMemory = rows.some((row) => row.length > (options.bytes === undefined ? 4 : 5))
