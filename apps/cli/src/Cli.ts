@@ -10,6 +10,7 @@ import * as Command from "effect/cli/Command"
 import * as GlobalFlag from "effect/cli/GlobalFlag"
 import { UsageError } from "./Exit.ts"
 import { Invocation } from "./Invocation.ts"
+import { doctor } from "./commands/doctor.ts"
 import { extract } from "./commands/extract.ts"
 import { hydrate } from "./commands/hydrate.ts"
 import { store } from "./commands/store.ts"
@@ -20,7 +21,7 @@ const root = Command.make("pi-sessions").pipe(
   Command.withDescription(
     "Sessions of the Pi coding agent: resume them anywhere, store them safely, turn them into training data"
   ),
-  Command.withSubcommands([hydrate, extract, store])
+  Command.withSubcommands([hydrate, extract, doctor, store])
 )
 
 /** A wrong call gets one message and where to look, not the whole help. */

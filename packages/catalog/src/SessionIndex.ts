@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import { type Database, type Row, Sqlite, SqliteError, number, text } from "@pi-sessions/sqlite/Sqlite"
+import { type Database, type Row, Sqlite, type SqliteError, number, text } from "@pi-sessions/sqlite/Sqlite"
 
 export const FILE_NAME = "session-index.sqlite"
 

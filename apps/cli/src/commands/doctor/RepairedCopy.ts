@@ -1,0 +1,34 @@
+/** Repaired copies beside their originals. Nothing that is there is ever written over. */
+import * as Effect from "effect/Effect"
+import * as FileSystem from "effect/FileSystem"
+import * as Session from "@pi-sessions/core/Session"
+import * as SafeWrite from "@pi-sessions/session-file/SafeWrite"
+import { fromPlatform } from "@pi-sessions/session-file/SessionFileError"
+
+const nameOf = (original: string, number: number): string => {
+  const stem = original.endsWith(".jsonl") ? original.slice(0, -".jsonl".length) : original
+  return `${stem}.repaired${number === 1 ? "" : `-${number}`}.jsonl`
+}
+
+/** Writes the copy to the first free name, unless a copy with the same bytes is there; gives its path. */
+export const write = Effect.fnUntraced(function* (original: string, session: Session.Session) {
+  const fs = yield* FileSystem.FileSystem
+  const isThere = Effect.fnUntraced(function* (target: string) {
+    const bytes = yield* fs.readFile(target)
+    let at = 0
+    for (const piece of Session.print(session.lines)) {
+      if (Buffer.compare(piece, bytes.subarray(at, at + piece.length)) !== 0) return false
+      at += piece.length
+    }
+    return at === bytes.length
+  })
+  for (let number = 1; ; number++) {
+    const target = nameOf(original, number)
+    const written = yield* SafeWrite.write(target, Session.print(session.lines), "create").pipe(
+      Effect.as(true),
+      Effect.catchReason("PlatformError", "AlreadyExists", () => isThere(target)),
+      Effect.mapError(fromPlatform(target, "write"))
+    )
+    if (written) return target
+  }
+})

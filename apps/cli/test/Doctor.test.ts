@@ -1,0 +1,185 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import * as Files from "node:fs"
+import * as Path from "node:path"
+import * as Session from "@pi-sessions/core/Session"
+import { temporaryFolder } from "@pi-sessions/testing/HermeticPi"
+import * as LargeSession from "@pi-sessions/testing/LargeSession"
+import { call } from "./support/callCli.ts"
+import { fixtures } from "./support/storeFolder.ts"
+
+const doctor = (cwd: string, ...args: ReadonlyArray<string>) => call(["doctor", ...args], cwd)
+
+/** A fixture in a folder, of a session that ran there. */
+const put = (cwd: string, fixture: string, as = "s.jsonl"): Buffer => {
+  const text = Files.readFileSync(Path.join(fixtures, fixture)).toString("latin1")
+  const bytes = Buffer.from(text.replaceAll("/home/dev/work/app", cwd), "latin1")
+  Files.writeFileSync(Path.join(cwd, as), bytes)
+  return bytes
+}
+
+const folder = temporaryFolder
+
+describe("pi-sessions doctor", () => {
+  it.live("prints each finding with its line and byte, what the Pis do, and exits 1", () =>
+    Effect.gen(function* () {
+      const cwd = yield* folder
+      const bytes = put(cwd, "damaged/unknown-parent.jsonl")
+      put(cwd, "damaged/null-line.jsonl", "t.jsonl")
+      const run = yield* doctor(cwd, "s.jsonl", "t.jsonl")
+      assert.strictEqual(run.status, 1)
+      const byte = bytes.indexOf('{"type":"message","id":"u2"')
+      const lines = run.stdout.split("\n")
+      assert.strictEqual(lines[0], Path.join(cwd, "s.jsonl"))
+      assert.match(lines[1] ?? "", new RegExp(`^  line 4, byte ${byte}: error: unknown-parent: parentId "gone" `))
+      assert.strictEqual(lines[2], "    Pi takes the entry for the first one: history before it is cut off")
+      assert.strictEqual(lines[3], "    --fix: the entry follows the one before it in the file")
+      assert.strictEqual(lines[4], Path.join(cwd, "t.jsonl"))
+      assert.strictEqual(lines[6], "    Pi 0.78 fails where it asks the null for its type")
+      assert.strictEqual(lines[7], "    Pi 1.5 skips it")
+      assert.strictEqual(
+        run.stderr,
+        "2 sessions examined: 2 errors, 0 warnings, 0 notes\n" +
+          "error: 2 errors found; --fix writes copies without those that can be mended\n"
+      )
+      assert.deepStrictEqual(Files.readdirSync(cwd), ["s.jsonl", "t.jsonl"], "nothing was written")
+    })
+  )
+
+  it.live("finds nothing in a sound session, and exits 0", () =>
+    Effect.gen(function* () {
+      const cwd = yield* folder
+      put(cwd, "sessions/project/branches.jsonl")
+      const text = Files.readFileSync(Path.join(cwd, "s.jsonl"), "utf8")
+      Files.writeFileSync(Path.join(cwd, "s.jsonl"), text.replace(/"cwd":"[^"]*"/, `"cwd":"${cwd}"`))
+      const run = yield* doctor(cwd, ".")
+      assert.deepStrictEqual([run.status, run.stdout, run.stderr], [0, "", "1 session examined, nothing found\n"])
+    })
+  )
+
+  it.live("warns of a directory that is gone, which is no error", () =>
+    Effect.gen(function* () {
+      const cwd = yield* folder
+      Files.copyFileSync(Path.join(fixtures, "damaged/crlf.jsonl"), Path.join(cwd, "s.jsonl"))
+      const run = yield* doctor(cwd, "s.jsonl")
+      assert.strictEqual(run.status, 0, run.stderr)
+      assert.include(run.stdout, "warning: cwd-gone: its directory is not there: /home/dev/work/app")
+    })
+  )
+
+  it.live("writes repaired copies beside the files, which stay as they are, and exits 0", () =>
+    Effect.gen(function* () {
+      const cwd = yield* folder
+      const bytes = put(cwd, "damaged/glued-line.jsonl")
+      const first = yield* doctor(cwd, "s.jsonl", "--fix")
+      const copy = Path.join(cwd, "s.repaired.jsonl")
+      assert.strictEqual(first.status, 0, first.stderr)
+      assert.include(first.stdout, `  repaired copy: ${copy} (2 changes)\n`)
+      assert.isTrue(Files.readFileSync(Path.join(cwd, "s.jsonl")).equals(bytes))
+      assert.deepStrictEqual(Session.read(Files.readFileSync(copy)).diagnostics, [])
+
+      // The same again is there already; another one gets another name.
+      assert.include((yield* doctor(cwd, "s.jsonl", "--fix")).stdout, copy)
+      assert.deepStrictEqual(Files.readdirSync(cwd).sort(), ["s.jsonl", "s.repaired.jsonl"])
+      const written = "somebody went on here\n"
+      Files.appendFileSync(copy, written)
+      const other = yield* doctor(cwd, "s.jsonl", "--fix", "--json")
+      const [session] = JSON.parse(other.stdout).sessions
+      assert.strictEqual(session.repaired.path, Path.join(cwd, "s.repaired-2.jsonl"))
+      assert.isTrue(Files.readFileSync(copy, "utf8").endsWith(written))
+      assert.deepStrictEqual(Files.readdirSync(cwd).sort(), ["s.jsonl", "s.repaired-2.jsonl", "s.repaired.jsonl"])
+    })
+  )
+
+  it.live("writes no copy of what needs none, and exits 1 for what it cannot mend", () =>
+    Effect.gen(function* () {
+      const cwd = yield* folder
+      put(cwd, "damaged/newer-version.jsonl")
+      put(cwd, "damaged/not-a-session.jsonl", "fox.jsonl")
+      const run = yield* doctor(cwd, "s.jsonl", "fox.jsonl", "--fix")
+      assert.strictEqual(run.status, 1)
+      assert.include(run.stdout, "    --fix: cannot mend it\n")
+      assert.include(run.stderr, "error: 3 errors could not be mended\n")
+      assert.deepStrictEqual(Files.readdirSync(cwd).sort(), ["fox.jsonl", "s.jsonl"])
+    })
+  )
+
+  it.live("prints one document with --json", () =>
+    Effect.gen(function* () {
+      const cwd = yield* folder
+      put(cwd, "unsound/missing-usage-earlier.jsonl")
+      const run = yield* doctor(cwd, "s.jsonl", "--json")
+      assert.strictEqual(run.status, 1)
+      const { sessions, skipped } = JSON.parse(run.stdout)
+      assert.deepStrictEqual(skipped, [])
+      assert.deepInclude(sessions[0], { path: Path.join(cwd, "s.jsonl"), entries: 4, repaired: null })
+      const [finding] = sessions[0].findings
+      assert.deepInclude(finding, { code: "missing-usage", severity: "error", line: 3, entryId: "a1" })
+      assert.deepStrictEqual([finding.pi["0.78"].does, finding.pi["1.5"].does], ["reads", "crashes"])
+    })
+  )
+
+  it.live("searches directories, passes over files that are no sessions, and knows those that lost their header", () =>
+    Effect.gen(function* () {
+      const cwd = yield* folder
+      Files.mkdirSync(Path.join(cwd, "deep"))
+      put(cwd, "damaged/no-header.jsonl", "deep/lost.jsonl")
+      put(cwd, "damaged/not-a-session.jsonl", "fox.jsonl")
+      const run = yield* doctor(cwd, ".", "--fix")
+      assert.strictEqual(run.status, 0, run.stderr)
+      assert.notInclude(run.stdout, "fox.jsonl")
+      assert.include(run.stdout, `repaired copy: ${Path.join(cwd, "deep/lost.repaired.jsonl")}`)
+    })
+  )
+
+  it.live("exits 2 where there is nothing to examine, and says what it found", () =>
+    Effect.gen(function* () {
+      const cwd = yield* folder
+      const none = yield* doctor(cwd, ".")
+      assert.deepStrictEqual([none.status, none.stderr], [2, `error: no session found in ${cwd}: no .jsonl file\n`])
+      put(cwd, "damaged/not-a-session.jsonl", "fox.jsonl")
+      assert.include((yield* doctor(cwd, ".")).stderr, "1 .jsonl file, none of them a session")
+      const gone = yield* doctor(cwd, "gone.jsonl")
+      assert.deepStrictEqual(
+        [gone.status, gone.stderr],
+        [2, `error: cannot list ${cwd}/gone.jsonl: no such file or directory\n`]
+      )
+      assert.strictEqual((yield* doctor(cwd)).status, 2)
+      assert.strictEqual((yield* doctor(cwd, "")).status, 2)
+    })
+  )
+
+  it.live("has help with examples", () =>
+    Effect.gen(function* () {
+      const { stdout, status } = yield* doctor("/", "--help")
+      assert.strictEqual(status, 0)
+      assert.include(stdout, "pi-sessions doctor session.jsonl --fix")
+    })
+  )
+
+  it.live(
+    "examines and mends a session of 130 MB",
+    () =>
+      Effect.gen(function* () {
+        const cwd = yield* folder
+        const file = Path.join(cwd, "s.jsonl")
+        yield* Effect.promise(() =>
+          LargeSession.write(file, { entries: 100_000, seed: 7, meanBytes: 1300, compactEvery: 5000 })
+        )
+        Files.appendFileSync(file, '{"type":"message","id":"torn')
+        const size = Files.statSync(file).size
+        const started = performance.now()
+        const run = yield* doctor(cwd, "s.jsonl", "--fix", "--json")
+        const took = performance.now() - started
+        const [session] = JSON.parse(run.stdout).sessions
+        assert.strictEqual(run.status, 0, run.stderr)
+        assert.deepStrictEqual(
+          session.findings.map(({ code }: { code: string }) => code).filter((code: string) => code !== "cwd-gone"),
+          ["torn-line"]
+        )
+        assert.strictEqual(Files.statSync(session.repaired.path).size, size - '{"type":"message","id":"torn'.length)
+        process.stdout.write(`Doctor: ${size} bytes examined and mended in ${Math.round(took)} ms\n`)
+      }),
+    120_000
+  )
+})

@@ -1,0 +1,221 @@
+/**
+ * A copy of a session that the real Pis open with the history a person would expect. The session itself is not touched.
+ *
+ * Lines that are sound keep their bytes and their order. Entries that were found on damaged lines get lines of their
+ * own; bytes that are no entry are left out, for the original keeps them. How links are closed stands in `relink`. A
+ * tool's result that has lost its call stays as it is on a branch of its own, so that no request holds it; where the
+ * session ended with one, an entry of type custom (`pi-sessions.repaired`) is added, from which Pi goes on.
+ *
+ * Repairing a repaired session changes nothing. What needs no mending is not mended: a sound session comes out as it is.
+ */
+import { type JsonObject } from "@pi-sessions/core/Json"
+import * as EntryId from "@pi-sessions/core/EntryId"
+import * as Session from "@pi-sessions/core/Session"
+import { HeaderLine, SessionEntry, type SessionLine } from "@pi-sessions/core/SessionLine"
+import * as SessionMigration from "@pi-sessions/core/SessionMigration"
+import { Forest, ROOT } from "./internal/Forest.ts"
+import { asTree, formOf, sessionIdOf } from "./internal/SessionForm.ts"
+import { type ToolLinks, match } from "./internal/ToolLinks.ts"
+import { compactionFault } from "./internal/compactionFault.ts"
+import { type MessageFacts, look, mended } from "./internal/messageFacts.ts"
+import { REFERENCE, type Relinked, relink } from "./internal/relink.ts"
+import { repairLines } from "./internal/repairLines.ts"
+
+/** What differs from the original, and where it stood there. */
+export interface Change {
+  readonly line: number
+  readonly byteOffset: number
+  /** The entry's id in the repaired copy. */
+  readonly entryId?: string
+  readonly what: string
+}
+
+export interface Repaired {
+  readonly session: Session.Session
+  /** Empty when nothing had to be mended: then the session is the original. */
+  readonly changes: ReadonlyArray<Change>
+}
+
+/** Type of the custom entry that is added where a repaired session would end with something set aside. */
+export const REPAIRED_ENTRY_TYPE = "pi-sessions.repaired"
+
+/** A session without header and entries is no session, and comes back as it is. */
+export const repair = (session: Session.Session): Repaired => {
+  const changes: Array<Change> = []
+  // Before anything is left out: version 1 counts the lines that Pi can read.
+  const migrated = migrate(session, changes)
+  const whole = repairLines(migrated, changes)
+  if (whole === undefined) return { session, changes: [] }
+  const current = SessionMigration.toCurrent(whole)
+  const lines = withoutRepeats(current.lines, changes)
+  const repaired = Session.fromLines(repairEntries(lines, sessionIdOf(current), changes))
+  changes.sort((a, b) => a.byteOffset - b.byteOffset)
+  // Pi migrates old sessions itself: that alone is nothing to mend.
+  return changes.length === 0 ? { session, changes } : { session: repaired, changes }
+}
+
+const migrate = (session: Session.Session, changes: Array<Change>): Session.Session => {
+  const { header, lines } = session
+  const isUnversionedTree = formOf(session)?.isUnversionedTree === true
+  if (isUnversionedTree && header !== undefined) changes.push({ ...at(header), what: "the header says version 3" })
+  const migrated = SessionMigration.toCurrent(isUnversionedTree ? asTree(session) : session)
+  if (migrated === session) return session
+  // An entry that is written anew has a line of its own by that.
+  for (const [index, line] of lines.entries()) {
+    if (line instanceof HeaderLine || migrated.lines[index] === line) continue
+    if (line instanceof SessionEntry && line.recovered)
+      changes.push({ ...at(line), what: "the entry gets a line of its own" })
+    else if (!line.terminated) changes.push({ ...at(line), what: "a newline at its end" })
+  }
+  return migrated
+}
+
+/** A line that was written twice is one entry. */
+const withoutRepeats = (lines: ReadonlyArray<SessionLine>, changes: Array<Change>): ReadonlyArray<SessionLine> => {
+  const texts = new Map<string, SessionEntry>()
+  return lines.filter((line) => {
+    if (!(line instanceof SessionEntry) || line.id === null) return true
+    const earlier = texts.get(line.id)
+    if (earlier === undefined) texts.set(line.id, line)
+    else if (earlier.end - earlier.start === line.end - line.start && earlier.text === line.text) {
+      changes.push({ ...at(line), what: "the line stands twice; the repetition is left out" })
+      return false
+    }
+    return true
+  })
+}
+
+const at = ({ line, byteOffset }: SessionLine): Pick<Change, "line" | "byteOffset"> => ({ line, byteOffset })
+
+const repairEntries = (
+  lines: ReadonlyArray<SessionLine>,
+  sessionId: string,
+  changes: Array<Change>
+): ReadonlyArray<SessionLine> => {
+  const entries = lines.filter((line) => line instanceof SessionEntry)
+  const links = relink(entries, sessionId)
+  const facts = entries.map(look)
+  const forest = new Forest(links.parents)
+  const tools = match(facts, forest)
+  const parents = passingOrphans(links.parents, tools)
+  const plan: Plan = { entries, links, facts, parents, tools, reattached: new Forest(parents) }
+
+  let index = 0
+  const out = lines.map((line) => (line instanceof SessionEntry ? rewrite(index++, plan, changes) : line))
+  const last = entries.length - 1
+  const lastEntry = entries[last]
+  if (lastEntry !== undefined && tools.orphans.has(last)) {
+    const parentId = idAt(links.ids, parents[last]!)
+    const id = EntryId.derive(new Set(links.ids), "doctor", sessionId, "leaf", links.ids[last]!)
+    const timestamp = lastEntry.timestamp
+    const data = { setAside: links.ids[last]! }
+    out.push(SessionEntry.make({ type: "custom", customType: REPAIRED_ENTRY_TYPE, data, id, parentId, timestamp }))
+    changes.push({
+      ...at(lastEntry),
+      entryId: id,
+      what: "an entry is added, to go on from instead of a result without a call"
+    })
+  }
+  return out
+}
+
+interface Plan {
+  readonly entries: ReadonlyArray<SessionEntry>
+  readonly links: Relinked
+  readonly facts: ReadonlyArray<MessageFacts | undefined>
+  /** Results without calls passed over. */
+  readonly parents: Int32Array
+  readonly tools: ToolLinks
+  readonly reattached: Forest
+}
+
+/** Each entry's nearest ancestor that is no orphaned result. */
+const passingOrphans = (parents: Int32Array, tools: ToolLinks): Int32Array => {
+  if (tools.orphans.size === 0) return parents
+  const above = parents.slice()
+  for (const start of above.keys()) {
+    let found = above[start]!
+    while (found !== ROOT && tools.orphans.has(found)) found = above[found]!
+    // What was passed on the way leads there at once from now on.
+    for (let index = start; index !== ROOT && (index === start || tools.orphans.has(index));) {
+      const next = above[index]!
+      above[index] = found
+      index = next === found ? ROOT : next
+    }
+  }
+  return above
+}
+
+const idAt = (ids: ReadonlyArray<string>, index: number): string | null =>
+  index === ROOT ? null : (ids[index] ?? null)
+
+/** The entry at an index as it should be: itself where nothing is to be mended. */
+const rewrite = (index: number, plan: Plan, changes: Array<Change>): SessionEntry => {
+  const { links, parents, facts, tools } = plan
+  const entry = plan.entries[index]!
+  const id = links.ids[index]!
+  const what: Array<string> = []
+  let payload: JsonObject | undefined
+  const set = (members: JsonObject, why: string): void => {
+    payload = { ...(payload ?? entry.decode()), ...members }
+    what.push(why)
+  }
+
+  if (id !== entry.id)
+    set({ id }, entry.id === null || entry.id === "" ? `it gets the id ${id}` : `its id was taken: it is ${id} now`)
+  const parentId = idAt(links.ids, parents[index]!)
+  if (parentId !== (entry.parentId === "" ? null : entry.parentId)) {
+    const why = links.why.get(index)
+    const passed = tools.orphans.has(links.parents[index]!)
+      ? "the result before it is set aside"
+      : "its parent has another id"
+    set(
+      { parentId },
+      `it follows ${parentId === null ? "nothing" : `entry ${JSON.stringify(parentId)}`}: ${why ?? passed}`
+    )
+  }
+  const reference = REFERENCE[entry.type]
+  const target = links.targets.get(index)
+  if (reference !== undefined && target !== undefined) {
+    const named = links.ids[target]!
+    if (plan.entries[target]?.id !== named) set({ [reference]: named }, `its ${reference} is ${JSON.stringify(named)}`)
+  }
+  if (entry.type === "compaction") keepWhole(index, id, plan, set)
+  const faults = (facts[index]?.faults ?? []).filter((fault) => fault !== "missing-role")
+  if (faults.length > 0) {
+    payload = mended(payload ?? entry.decode(), faults)
+    what.push(`mended: ${faults.join(", ")}`)
+  }
+  if (payload === undefined) return entry
+  changes.push({ ...at(entry), entryId: id, what: what.join("; ") })
+  return SessionEntry.make({ ...payload, type: faults.includes("missing-message") ? "custom" : entry.type }, entry)
+}
+
+/** What a compaction keeps, where it cannot be told or lacks a call. */
+const keepWhole = (
+  index: number,
+  id: string,
+  { entries, links, tools, reattached }: Plan,
+  set: (members: JsonObject, why: string) => void
+): void => {
+  const named = links.targets.get(index)
+  const target = named === undefined || !tools.orphans.has(named) ? named : keptAfter(named, index, reattached)
+  if (target !== undefined && target !== named) {
+    set({ firstKeptEntryId: links.ids[target]! }, "what it kept first is set aside")
+  }
+  const lookup = { entries, indexOf: () => target }
+  const fault = compactionFault(entries[index]!, index, lookup, reattached, tools)
+  if (fault === undefined) return
+  const keepFrom = fault.keepFrom === ROOT ? id : links.ids[fault.keepFrom]!
+  set({ firstKeptEntryId: keepFrom }, `it keeps what is from entry ${JSON.stringify(keepFrom)} on`)
+}
+
+/** Where what a compaction kept begins without the orphaned result that was the first of it. */
+const keptAfter = (orphan: number, index: number, reattached: Forest): number => {
+  let first = index
+  for (const at of reattached.up(reattached.parents[index]!)) {
+    if (at === reattached.parents[orphan]) break
+    first = at
+  }
+  return first
+}

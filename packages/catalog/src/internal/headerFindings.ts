@@ -1,0 +1,54 @@
+/** What is to be said of a session's header. */
+import { stringAt } from "@pi-sessions/core/Json"
+import * as Session from "@pi-sessions/core/Session"
+import { CURRENT_VERSION } from "@pi-sessions/core/SessionHeader"
+import type { Finding } from "../SessionFinding.ts"
+import { formOf, headerWithoutId } from "./SessionForm.ts"
+import { findingAt, placeOf } from "./findingAt.ts"
+
+/** Bytes of a file in which 0.78 looks for the header when it lists sessions. */
+const OLD_HEADER_BYTES = 512
+
+export interface HeaderFacts {
+  /** Whether the header's directory is there, where the caller could look. */
+  readonly cwdExists?: boolean | undefined
+}
+
+export const headerFindings = (session: Session.Session, { cwdExists }: HeaderFacts): ReadonlyArray<Finding> => {
+  const { header } = session
+  const form = formOf(session)
+  if (header === undefined || form === undefined) return withoutHeader(session)
+  const findings: Array<Finding> = []
+  const place = placeOf(header)
+  if (Session.asPiReads(session).header === undefined) {
+    findings.push(findingAt("header-glued", place, "the header shares its line with something else"))
+  }
+  if (form.isUnversionedTree) {
+    const says = form.header["version"] === undefined ? "no version" : `version ${form.version}`
+    findings.push(findingAt("unversioned-tree", place, `the header says ${says}, and the entries are a tree`))
+  } else if (form.version < CURRENT_VERSION) {
+    findings.push(findingAt("old-version", place, `version ${form.version}`))
+  } else if (form.version > CURRENT_VERSION) {
+    findings.push(findingAt("newer-version", place, `version ${form.version}; no known Pi writes above 3`))
+  }
+  const cwd = stringAt(form.header, "cwd")
+  if (cwd === undefined || cwd === "") {
+    findings.push(findingAt("missing-cwd", place, "the header does not say in which directory the session ran"))
+  } else if (cwdExists === false) {
+    findings.push(findingAt("cwd-gone", place, `its directory is not there: ${cwd}`))
+  }
+  const bytes = header.end - header.start
+  if (bytes > OLD_HEADER_BYTES) findings.push(findingAt("long-header", place, `the header has ${bytes} bytes`))
+  return findings
+}
+
+const withoutHeader = (session: Session.Session): ReadonlyArray<Finding> => {
+  const line = session.lines.find((line) => headerWithoutId(line) !== undefined)
+  if (line !== undefined) return [findingAt("header-without-id", placeOf(line), "a header without an id")]
+  const start = { line: 1, byteOffset: 0 }
+  // An empty file is one that Pi has not written to yet.
+  if (session.lines.every((line) => line.end === line.start)) return []
+  return session.tree.getEntries().length === 0
+    ? [findingAt("missing-header", start, "neither a header nor an entry: this is no Pi session")]
+    : [findingAt("missing-header", start, 'no line {"type":"session","id":"..."}')]
+}

@@ -1,0 +1,219 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as SessionWalk from "@pi-sessions/testing/SessionWalk"
+import * as HermeticPi from "@pi-sessions/testing/HermeticPi"
+import * as PiVersion from "@pi-sessions/testing/PiVersion"
+import { Effect } from "effect"
+import * as Fs from "node:fs"
+import * as Path from "node:path"
+import * as process from "node:process"
+import * as Session from "@pi-sessions/core/Session"
+import { rules } from "../src/FindingRule.ts"
+import * as SessionDoctor from "../src/SessionDoctor.ts"
+import { Code, type Finding, format } from "../src/SessionFinding.ts"
+import { bytesOf, damagedFixtures, files, fixturesFolder } from "./support/damagedFixtures.ts"
+
+const examine = (bytes: Uint8Array) => SessionDoctor.examine(Session.read(bytes))
+
+/** Findings of sound sessions that are no damage. */
+const HARMLESS: ReadonlySet<string> = new Set([
+  "old-version",
+  "unanswered-call",
+  "missing-cwd",
+  "missing-final-newline"
+])
+
+const damages = (findings: ReadonlyArray<Finding>) => findings.filter(({ code }) => !HARMLESS.has(code)).map(format)
+
+const text = (...lines: ReadonlyArray<object | string>): Buffer =>
+  Buffer.from(lines.map((line) => `${typeof line === "string" ? line : JSON.stringify(line)}\n`).join(""))
+
+const header = { type: "session", version: 3, id: "s", timestamp: "2026-01-01T00:00:00.000Z", cwd: "/x" }
+const timestamp = "2026-01-01T00:00:00.000Z"
+const user = (id: string, parentId: string | null) => ({
+  type: "message",
+  id,
+  parentId,
+  timestamp,
+  message: { role: "user", content: id }
+})
+const assistant = (id: string, parentId: string | null, more: object = {}) => ({
+  type: "message",
+  id,
+  parentId,
+  timestamp,
+  message: { role: "assistant", content: [], usage: {}, stopReason: "stop", ...more }
+})
+const result = (id: string, parentId: string | null, toolCallId: string) => ({
+  type: "message",
+  id,
+  parentId,
+  timestamp,
+  message: { role: "toolResult", toolCallId, content: [], isError: false }
+})
+const calls = (...ids: ReadonlyArray<string>) => ({
+  content: ids.map((id) => ({ type: "toolCall", id, name: "t", arguments: {} }))
+})
+
+describe("examine", () => {
+  it.each(damagedFixtures)("finds what is damaged in $file, and nothing else", ({ file, codes }) => {
+    const bytes = bytesOf(file)
+    const findings = examine(bytes)
+    assert.deepStrictEqual(
+      findings.map(({ code }) => code),
+      codes
+    )
+    for (const { line, byteOffset } of findings) {
+      assert.strictEqual(line, bytes.subarray(0, byteOffset).filter((byte) => byte === 0x0a).length + 1)
+    }
+  })
+
+  it("has a fixture for every code but the one that only a look at the disk finds", () => {
+    assert.sameMembers(
+      [...files()],
+      damagedFixtures.map(({ file }) => file)
+    )
+    const found = new Set(damagedFixtures.flatMap(({ codes }) => codes))
+    assert.deepStrictEqual(
+      Code.literals.filter((code) => !found.has(code)),
+      ["cwd-gone"]
+    )
+  })
+
+  it("finds nothing in the sound fixtures", () => {
+    const folder = Path.join(fixturesFolder, "sessions")
+    const names = Fs.readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) =>
+      name.endsWith(".jsonl")
+    )
+    assert.isAtLeast(names.length, 9)
+    for (const name of names) {
+      const codes = examine(Fs.readFileSync(Path.join(folder, name))).map(({ code }) => code)
+      assert.deepStrictEqual(codes, name.endsWith("version-1.jsonl") ? ["old-version"] : [], name)
+    }
+  })
+
+  it("finds in the corpus what is there", () => {
+    const corpus = process.env["PI_SESSIONS_CORPUS"]
+    if (corpus === undefined || corpus === "") return
+    for (const name of Fs.readdirSync(corpus, { recursive: true, encoding: "utf8" })) {
+      if (!name.endsWith(".jsonl")) continue
+      const findings = examine(Fs.readFileSync(Path.join(corpus, name)))
+      process.stdout.write(`SessionDoctor: ${name}: ${findings.map(format).join("; ") || "nothing"}\n`)
+      // Half of the version 1 files that are known hold a glued line.
+      const odd = damages(findings).filter((line) => !line.includes(": glued-line: "))
+      assert.deepStrictEqual(odd, [], name)
+    }
+  })
+
+  it.effect.each(PiVersion.versions)(
+    "finds no damage in sessions that Pi %s wrote",
+    Effect.fnUntraced(function* (version) {
+      const root = yield* HermeticPi.temporaryFolder
+      for (let seed = 1; seed <= 40; seed++) {
+        const dir = Path.join(root, String(seed))
+        const walk = yield* Effect.promise(() =>
+          SessionWalk.walk(version, { seed, steps: 40, dir, cwd: "/srv/project" })
+        )
+        for (const file of walk.files) {
+          const codes = examine(Fs.readFileSync(file)).filter(({ code }) => UNSOUND.has(code))
+          assert.deepStrictEqual(codes, [], `seed ${seed}`)
+        }
+      }
+    }, Effect.scoped),
+    120_000
+  )
+
+  it("says of what lies outside of the context that it waits there", () => {
+    const findings = examine(
+      text(
+        header,
+        user("u1", null),
+        result("r1", "u1", "gone"),
+        assistant("x1", "u1", { content: "text" }),
+        assistant("a1", "u1")
+      )
+    )
+    const [orphan, shape] = findings
+    assert.deepInclude(orphan, { code: "orphan-result", severity: "note", mend: null })
+    assert.deepInclude(shape, { code: "text-content", severity: "warning" })
+    for (const finding of findings) assert.strictEqual(finding.pi["0.78"].does, "reads")
+  })
+
+  it("pairs results with calls along the branches, also where ids come twice", () => {
+    const sound = text(
+      header,
+      user("u1", null),
+      assistant("c1", "u1", calls("x", "y")),
+      result("r1", "c1", "y"),
+      result("r2", "r1", "x"),
+      assistant("c2", "r2", calls("x")),
+      result("r3", "c2", "x"),
+      assistant("c3", "u1", calls("z")),
+      result("r4", "c3", "z")
+    )
+    assert.deepStrictEqual(examine(sound), [])
+    const other = text(
+      header,
+      user("u1", null),
+      assistant("c1", "u1", calls("x")),
+      assistant("c2", "u1"),
+      result("r1", "c2", "x")
+    )
+    assert.deepStrictEqual(
+      examine(other).map(({ code, entryId }) => [code, entryId]),
+      [
+        ["unanswered-call", "c1"],
+        ["orphan-result", "r1"]
+      ]
+    )
+  })
+
+  it("takes a compaction that keeps itself, or says nothing, for one that keeps nothing", () => {
+    const compaction = { type: "compaction", id: "k1", parentId: "u1", timestamp, summary: "s", tokensBefore: 1 }
+    for (const kept of [{ firstKeptEntryId: "k1" }, { firstKeptEntryId: "u1" }, {}]) {
+      assert.deepStrictEqual(examine(text(header, user("u1", null), { ...compaction, ...kept })), [])
+    }
+  })
+
+  it("says which of an empty file's findings there are: none", () => {
+    assert.deepStrictEqual(examine(Buffer.alloc(0)), [])
+  })
+
+  it("knows for every code what the Pis do, and formats a finding with line and byte", () => {
+    assert.sameMembers(Object.keys(rules), [...Code.literals])
+    const [finding] = examine(bytesOf("damaged/null-line.jsonl"))
+    assert.match(finding === undefined ? "" : format(finding), /^line 4, byte 545: error: null-line: /)
+  })
+
+  it("asks about the header's directory only whoever can look", () => {
+    const session = Session.read(text(header, user("u1", null)))
+    const codes = (cwdExists?: boolean) => SessionDoctor.examine(session, { cwdExists }).map(({ code }) => code)
+    assert.deepStrictEqual([codes(), codes(true), codes(false)], [[], [], ["cwd-gone"]])
+  })
+})
+
+/** What a Pi that works never writes, whatever its user does. */
+const UNSOUND: ReadonlySet<string> = new Set([
+  "malformed-line",
+  "glued-line",
+  "torn-line",
+  "missing-final-newline",
+  "not-an-object",
+  "null-line",
+  "missing-type",
+  "missing-id",
+  "empty-id",
+  "no-leaf",
+  "bom",
+  "missing-header",
+  "header-not-first",
+  "header-glued",
+  "duplicate-header",
+  "unversioned-tree",
+  "newer-version",
+  "duplicate-id",
+  "cycle",
+  "parent-later",
+  "missing-timestamp",
+  "missing-message",
+  "missing-role"
+])
