@@ -4,8 +4,9 @@
  */
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
+import { type Json } from "@pi-sessions/core/Json"
 import { type SessionEntry } from "@pi-sessions/core/SessionLine"
-import { type Checkpoint } from "./Checkpoint.ts"
+import { type Checkpoint, type EntryRef } from "./Checkpoint.ts"
 import { type OffsetRow } from "./OffsetRow.ts"
 import { type StoreDamaged, type StoreIoError } from "./StoreError.ts"
 import { type StoreView } from "./internal/StoreView.ts"
@@ -14,18 +15,23 @@ import { type StoreView } from "./internal/StoreView.ts"
 const FIRST_ROWS = 320
 const ROWS_MAX = 1 << 14
 
-/** Calls `visit` for the row of `leaf`, its parent, and so on to the root, as long as it returns true. */
-export const walk = Effect.fnUntraced(function* (
+/**
+ * Calls `visit` for the row of `leaf`, its parent, and so on to the root, as long as it says true: at once, or in an
+ * effect where it must read something first.
+ */
+export const walk = Effect.fnUntraced(function* <R = never>(
   view: StoreView,
   leaf: OffsetRow,
-  visit: (row: OffsetRow) => boolean
-): Effect.fn.Return<void, StoreIoError, FileSystem.FileSystem> {
+  visit: (row: OffsetRow) => boolean | Effect.Effect<boolean, StoreIoError | StoreDamaged, R>
+): Effect.fn.Return<void, StoreIoError | StoreDamaged, FileSystem.FileSystem | R> {
   let window: ReadonlyArray<OffsetRow> = [leaf]
   let windowStart = leaf.entry_seq
   let byId: Map<string, OffsetRow> | undefined
   let size = FIRST_ROWS
   let row = leaf
-  while (visit(row) && row.parent_entry_id !== null) {
+  for (;;) {
+    const goOn = visit(row)
+    if (!(typeof goOn === "boolean" ? goOn : yield* goOn) || row.parent_entry_id === null) return
     const parentId: string = row.parent_entry_id
     // Most entries follow the one before them.
     let parent: OffsetRow | undefined = window[row.entry_seq - 1 - windowStart]
@@ -57,8 +63,68 @@ export interface ActiveRows {
   readonly compaction: OffsetRow | undefined
 }
 
+/** Gives the entries of rows, in their order. */
+type ReadEntries<R> = (
+  rows: ReadonlyArray<OffsetRow>
+) => Effect.Effect<ReadonlyArray<SessionEntry>, StoreIoError | StoreDamaged, R>
+
 /** Message entries looked into at a time for one of the assistant. */
 const MESSAGES = 16
+
+/**
+ * What SessionContext.settings finds, on a walk from the newest entry: whether a message is the assistant's, and whether
+ * a change of the thinking level tells one, stands in their payloads, which are read in batches.
+ */
+class Settings<R> {
+  thinkingLevel: OffsetRow | undefined
+  model: OffsetRow | undefined
+  #level: Json | undefined
+  #waiting: Array<OffsetRow> = []
+  readonly #read: ReadEntries<R>
+
+  constructor(read: ReadEntries<R>) {
+    this.#read = read
+  }
+
+  get areFound(): boolean {
+    return this.thinkingLevel !== undefined && this.model !== undefined
+  }
+
+  /** A level of null was told, and no model yet: what counts depends on the rows before it. */
+  get isInDoubt(): boolean {
+    return this.#level === null && this.model === undefined
+  }
+
+  /** Takes the next row of the walk; true when `look` should be called. */
+  add(row: OffsetRow): boolean {
+    const isMessage = row.entry_type === "message"
+    const ofModel = this.model === undefined && (isMessage || row.entry_type === "model_change")
+    const ofThinking = !this.areFound && row.entry_type === "thinking_level_change"
+    if (!ofModel && !ofThinking) return false
+    this.#waiting.push(row)
+    return !isMessage || this.#waiting.length >= MESSAGES
+  }
+
+  /** Looks into the rows that wait. */
+  readonly look = Effect.fnUntraced({ self: this }, function* (this: Settings<R>): Effect.fn.Return<
+    void,
+    StoreIoError | StoreDamaged,
+    R
+  > {
+    const rows = this.#waiting.reverse()
+    this.#waiting = []
+    const entries = rows.length === 0 ? [] : yield* this.#read(rows)
+    for (let i = entries.length - 1; i >= 0 && !this.areFound; i--) {
+      const [entry, row] = [entries[i], rows[i]]
+      if (entry?.type === "thinking_level_change") {
+        // As in core: while the model is not found either, null stands for no more than the level before it.
+        if (this.#level !== undefined && this.#level !== null) continue
+        this.#level = entry.decode()["thinkingLevel"]
+        this.thinkingLevel = this.#level === undefined ? undefined : row
+      } else if (entry?.type === "model_change" || entry?.role === "assistant") this.model ??= row
+    }
+  })
+}
 
 /**
  * Finds them: walks up from `leaf` until all are found, or until the walk comes by the leaf of `checkpoint`, which knows
@@ -68,37 +134,33 @@ export const resolve = Effect.fnUntraced(function* <R>(
   view: StoreView,
   leaf: OffsetRow,
   checkpoint: Checkpoint | undefined,
-  read: (rows: ReadonlyArray<OffsetRow>) => Effect.Effect<ReadonlyArray<SessionEntry>, StoreIoError | StoreDamaged, R>
+  read: ReadEntries<R>
 ): Effect.fn.Return<ActiveRows, StoreIoError | StoreDamaged, FileSystem.FileSystem | R> {
-  let thinkingLevel: OffsetRow | undefined
+  const settings = new Settings(read)
   let compaction: OffsetRow | undefined
-  /** What may tell the model, newest first: whether a message is the assistant's stands in its payload. */
-  const candidates: Array<OffsetRow> = []
-  let foldedAt: OffsetRow | undefined
+  let isFolded = false
   const known = checkpoint?.active_context
   yield* walk(view, leaf, (row) => {
-    if (known !== undefined && row.entry_id === known.leaf?.entry_id) {
-      foldedAt = row
+    if (known !== undefined && row.entry_id === known.leaf?.entry_id && !settings.isInDoubt) {
+      isFolded = true
       return false
     }
-    if (row.entry_type === "thinking_level_change") thinkingLevel ??= row
-    else if (row.entry_type === "compaction") compaction ??= row
-    else if (row.entry_type === "message" || row.entry_type === "model_change") candidates.push(row)
-    return true
+    if (row.entry_type === "compaction") compaction ??= row
+    const goesOn = () => compaction === undefined || !settings.areFound
+    return settings.add(row) ? Effect.map(settings.look(), goesOn) : goesOn()
   })
-  let model: OffsetRow | undefined
-  for (let from = 0; from < candidates.length && model === undefined; from += MESSAGES) {
-    const some = candidates.slice(from, from + MESSAGES).reverse()
-    const entries = yield* read(some)
-    const at = entries.findLastIndex((entry) => entry.type === "model_change" || entry.role === "assistant")
-    model = some[at]
+  yield* settings.look()
+  if (!isFolded || known === undefined) {
+    return { thinkingLevel: settings.thinkingLevel, model: settings.model, compaction }
   }
-  const ofFold = Effect.fnUntraced(function* (ref: { readonly entry_seq: number } | null | undefined) {
-    return foldedAt === undefined || ref === null || ref === undefined ? undefined : yield* view.row(ref.entry_seq)
-  })
-  return {
-    thinkingLevel: thinkingLevel ?? (yield* ofFold(known?.thinking_level)),
-    model: model ?? (yield* ofFold(known?.model)),
-    compaction: compaction ?? (yield* ofFold(known?.compaction))
+  const folded = (ref: EntryRef | null) => (ref === null ? Effect.succeed(undefined) : view.row(ref.entry_seq))
+  compaction ??= yield* folded(known.compaction)
+  settings.model ??= yield* folded(known.model)
+  const changed = settings.thinkingLevel === undefined ? yield* folded(known.thinking_level) : undefined
+  if (changed !== undefined) {
+    // A checkpoint may name a change that tells no level: then one before it counts.
+    const goesOn = () => settings.thinkingLevel === undefined
+    yield* walk(view, changed, (row) => (settings.add(row) ? Effect.map(settings.look(), goesOn) : goesOn()))
   }
+  return { thinkingLevel: settings.thinkingLevel, model: settings.model, compaction }
 })

@@ -3,7 +3,9 @@
  * their `line` is `entry_seq + 1` (where no blank lines lie beside them), their `byteOffset` counts from the first entry of the call. Every frame is checked
  * before anything of it is returned.
  *
- * A reader holds no lock, never waits and never repairs. It sees the session as it was when it was opened.
+ * A reader takes no lock on the store, never waits for a writer and never repairs. It sees the session as it was when it
+ * was opened: it becomes neither longer nor shorter, and what is not whole any more is StoreDamaged. Fibers may share a
+ * reader; their reads take turns.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -29,11 +31,13 @@ import { type Head } from "./WireField.ts"
 import { type LoadedFrame, type StoreView, openView } from "./internal/StoreView.ts"
 import { listNames, readWhole } from "./internal/durable.ts"
 
+/** Why something that is in the session does not come: the file system said no, or its bytes are not as written. */
 export type ReadError = StoreIoError | StoreDamaged
 
 /** Entries read together by `lines` and `range`. */
 const BATCH = 512
 
+/** An open session; made by `open`, and good until its scope closes. */
 export class StoreReader {
   readonly #view: StoreView
   readonly #services: Context.Context<FileSystem.FileSystem>
@@ -54,6 +58,7 @@ export class StoreReader {
     this.checkpoint = checkpoint
   }
 
+  /** Where the container's files lie. */
   get layout(): StoreLayout {
     return this.#view.layout
   }
@@ -92,6 +97,7 @@ export class StoreReader {
     (effect) => Effect.provideContext(effect, this.#services)
   )
 
+  /** The entry with an id. */
   readonly entryById = Effect.fn("StoreReader.entryById")(
     { self: this },
     function* (
@@ -287,7 +293,7 @@ const headerOf = ({ bytes, found }: LoadedFrame): HeaderLine | undefined => {
 /** Damaged checkpoints, and those of another history, are ignored: the one before them counts. */
 export const newestCheckpoint = Effect.fnUntraced(function* (
   view: StoreView
-): Effect.fn.Return<Checkpoint.Checkpoint | undefined, StoreIoError, FileSystem.FileSystem | Path.Path> {
+): Effect.fn.Return<Checkpoint.Checkpoint | undefined, ReadError, FileSystem.FileSystem | Path.Path> {
   const path = yield* Path.Path
   const { checkpoints } = view.layout
   for (const name of (yield* listNames(checkpoints)).reverse()) {

@@ -10,7 +10,7 @@ import * as OffsetRow from "../OffsetRow.ts"
 import { type StoreIoError } from "../StoreError.ts"
 import { readAt } from "./durable.ts"
 
-/** A row of the index is damaged or out of order. */
+/** A row of the index is damaged, out of order or not there any more. */
 export class IndexUnusable extends Data.TaggedError("IndexUnusable")<{ readonly byteOffset: number }> {}
 
 /** A row and the bytes it takes in the file. */
@@ -40,6 +40,7 @@ export const rowsIn = (
   }
 }
 
+/** The rows of an index file that were there when it was opened. */
 export class IndexFile {
   readonly #file: FileSystem.File
   readonly #path: string
@@ -66,7 +67,7 @@ export class IndexFile {
       const share = (seq - lowSeq) / (highSeq - lowSeq)
       const guess = Math.floor(lowByte + share * (highByte - lowByte))
       const from = Math.max(lowByte, guess - (block >> 1))
-      const bytes = yield* readAt(this.#file, this.#path, from, Math.min(block, highByte - from))
+      const bytes = yield* this.#read(from, Math.min(block, highByte - from))
       const skipped = from === lowByte ? 0 : bytes.indexOf(0x0a) + 1
       const { rows, damagedAt } = rowsIn(bytes.subarray(skipped), from + skipped)
       if (damagedAt !== undefined) return yield* new IndexUnusable({ byteOffset: damagedAt })
@@ -100,7 +101,7 @@ export class IndexFile {
       const rowBytes = this.byteLength / this.rowCount
       while (found.length < to - from) {
         const wanted = Math.ceil((to - from - found.length) * rowBytes * 1.1) + BLOCK_BYTES
-        const bytes = yield* readAt(this.#file, this.#path, at, Math.min(wanted, SEARCH_BYTES, this.byteLength - at))
+        const bytes = yield* this.#read(at, Math.min(wanted, SEARCH_BYTES, this.byteLength - at))
         const { rows, damagedAt } = rowsIn(bytes, at)
         for (const { row, start } of rows) {
           if (found.length === to - from) break
@@ -117,7 +118,10 @@ export class IndexFile {
     }
   )
 
-  /** The row of an entry id, looked for from the end; undefined when there is none. */
+  /**
+   * The row of an entry id, looked for from the end; undefined when there is none, which is only said of an index whose
+   * rows are all as they were written.
+   */
   readonly find = Effect.fnUntraced({ self: this }, function* (this: IndexFile, entryId: string): Effect.fn.Return<
     OffsetRow.OffsetRow | undefined,
     IndexUnusable | StoreIoError
@@ -126,7 +130,7 @@ export class IndexFile {
     let block = SEARCH_BYTES
     for (let end = this.byteLength; end > 0;) {
       const from = Math.max(0, end - block)
-      const bytes = yield* readAt(this.#file, this.#path, from, end - from)
+      const bytes = yield* this.#read(from, end - from)
       const skipped = from === 0 ? 0 : bytes.indexOf(0x0a) + 1
       if (skipped === bytes.length || (from > 0 && skipped === 0)) {
         block *= 4
@@ -140,6 +144,38 @@ export class IndexFile {
       }
       end = from + skipped
     }
+    yield* this.#check()
     return undefined
   })
+
+  /** Decodes every row, a block at a time. */
+  readonly #check = Effect.fnUntraced({ self: this }, function* (this: IndexFile): Effect.fn.Return<
+    void,
+    IndexUnusable | StoreIoError
+  > {
+    let seq = 0
+    let block = SEARCH_BYTES
+    for (let at = 0; at < this.byteLength;) {
+      const bytes = yield* this.#read(at, Math.min(block, this.byteLength - at))
+      const { rows, damagedAt } = rowsIn(bytes, at)
+      const stray = rows.find(({ row }) => row.entry_seq !== seq++)
+      if (damagedAt !== undefined || stray !== undefined) {
+        return yield* new IndexUnusable({ byteOffset: damagedAt ?? stray?.start ?? at })
+      }
+      const end = rows.at(-1)?.end
+      if (end === undefined && at + bytes.length === this.byteLength) break
+      if (end === undefined) block *= 4
+      else at = end
+    }
+    if (seq !== this.rowCount) return yield* new IndexUnusable({ byteOffset: this.byteLength })
+  })
+
+  /** Bytes of the rows: all of `length`, or the file became shorter. */
+  readonly #read = Effect.fnUntraced(
+    { self: this },
+    function* (this: IndexFile, from: number, length: number): Effect.fn.Return<Buffer, IndexUnusable | StoreIoError> {
+      const bytes = yield* readAt(this.#file, this.#path, from, length)
+      return bytes.length === length ? bytes : yield* new IndexUnusable({ byteOffset: from + bytes.length })
+    }
+  )
 }

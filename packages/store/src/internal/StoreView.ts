@@ -3,7 +3,10 @@
  * beside a live writer; it sees what was there when it was opened.
  *
  * Opening reads the manifest, the end of the index and the frames behind its last row. Where the index is missing or
- * damaged, rows are made from the segments in memory.
+ * damaged, rows are made from the segments in memory. When those give less than the manifest or the index promised, that
+ * is damage, never a shorter session.
+ *
+ * Fibers may share a view: one reads at a time.
  */
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
@@ -11,6 +14,7 @@ import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import type * as Path from "effect/Path"
 import type * as Scope from "effect/Scope"
+import * as Semaphore from "effect/Semaphore"
 import * as Manifest from "../Manifest.ts"
 import * as OffsetRow from "../OffsetRow.ts"
 import { type FoundFrame, chainHash, decode } from "../SegmentFrame.ts"
@@ -34,6 +38,15 @@ const READ_BYTES = 4 << 20
 const OPEN_SEGMENTS_MAX = 8
 const TAIL_BYTES = 1 << 14
 
+/** Rows that were made from the segments. */
+interface Scanned {
+  readonly rows: Array<OffsetRow.OffsetRow>
+  readonly head: Head | undefined
+  /** Why the scan ended before the segments did, where they end in something else than a whole frame. */
+  readonly trailing: StoreDamaged | undefined
+}
+
+/** A container's frames as they were when it was opened. */
 export class StoreView {
   readonly layout: StoreLayout
   /** Undefined when it is missing or damaged. */
@@ -46,6 +59,8 @@ export class StoreView {
   /** Why the last frames are not there, when something lies behind the head. */
   #trailing: StoreDamaged | undefined
   readonly #segments = new Map<number, OpenFile>()
+  /** Held by whoever reads: the rows and the open segments change meanwhile. Not re-entrant. */
+  readonly #lock = Semaphore.makeUnsafe(1)
 
   constructor(
     layout: StoreLayout,
@@ -64,6 +79,7 @@ export class StoreView {
     return this.#head
   }
 
+  /** What lies behind the head and is no whole frame. */
   get trailing(): StoreDamaged | undefined {
     return this.#trailing
   }
@@ -80,7 +96,7 @@ export class StoreView {
       this: StoreView,
       from: number,
       to: number
-    ): Effect.fn.Return<ReadonlyArray<OffsetRow.OffsetRow>, StoreIoError, FileSystem.FileSystem> {
+    ): Effect.fn.Return<ReadonlyArray<OffsetRow.OffsetRow>, StoreIoError | StoreDamaged, FileSystem.FileSystem> {
       const indexed = this.#index?.rowCount ?? 0
       const ofFile =
         this.#index === undefined || from >= indexed
@@ -94,24 +110,29 @@ export class StoreView {
               )
       const start = this.#index?.rowCount ?? 0
       return to <= start ? ofFile : ofFile.concat(this.#rows.slice(Math.max(from, indexed) - start, to - start))
-    }
+    },
+    (effect) => this.#lock.withPermit(effect)
   )
 
+  /** The row of an entry's place; undefined behind the end. */
   readonly row = (seq: number) => Effect.map(this.rows(seq, seq + 1), (rows) => rows[0])
 
   /** The row of an entry id; undefined when there is none. */
-  readonly find = Effect.fnUntraced({ self: this }, function* (this: StoreView, entryId: string): Effect.fn.Return<
-    OffsetRow.OffsetRow | undefined,
-    StoreIoError,
-    FileSystem.FileSystem
-  > {
-    const inMemory = () => this.#rows.findLast((row) => row.entry_id === entryId)
-    const recent = inMemory()
-    if (recent !== undefined || this.#index === undefined) return recent
-    return yield* this.#index
-      .find(entryId)
-      .pipe(Effect.catchTag("IndexUnusable", () => Effect.map(this.#rebuild(), inMemory)))
-  })
+  readonly find = Effect.fnUntraced(
+    { self: this },
+    function* (
+      this: StoreView,
+      entryId: string
+    ): Effect.fn.Return<OffsetRow.OffsetRow | undefined, StoreIoError | StoreDamaged, FileSystem.FileSystem> {
+      const inMemory = () => this.#rows.findLast((row) => row.entry_id === entryId)
+      const recent = inMemory()
+      if (recent !== undefined || this.#index === undefined) return recent
+      return yield* this.#index
+        .find(entryId)
+        .pipe(Effect.catchTag("IndexUnusable", () => Effect.map(this.#rebuild(), inMemory)))
+    },
+    (effect) => this.#lock.withPermit(effect)
+  )
 
   /** The frames of rows in order, each checked against its row. */
   readonly frames = Effect.fnUntraced(
@@ -156,7 +177,8 @@ export class StoreView {
         }
       }
       return loaded
-    }
+    },
+    (effect) => this.#lock.withPermit(effect)
   )
 
   readonly #segment = Effect.fnUntraced(
@@ -172,7 +194,9 @@ export class StoreView {
       const opened = yield* openFile(this.layout.segment(segmentSeq), "r")
       this.#segments.set(segmentSeq, opened)
       return opened
-    }
+    },
+    // What is opened is also remembered, to be closed.
+    Effect.uninterruptible
   )
 
   /** Closes what is open. */
@@ -180,23 +204,46 @@ export class StoreView {
     Effect.forEach([...this.#segments.values()], (opened) => Effect.ignore(opened.close), { discard: true })
   )
 
-  /** Makes all rows from the segments, in memory. */
-  #rebuild(): Effect.Effect<void, StoreIoError, FileSystem.FileSystem> {
+  /** Makes all rows from the segments, in memory: as many as were known, and none that came later. */
+  readonly #rebuild = Effect.fnUntraced({ self: this }, function* (this: StoreView): Effect.fn.Return<
+    void,
+    StoreIoError | StoreDamaged,
+    FileSystem.FileSystem
+  > {
+    const { rows } = yield* this.#scan(undefined, this.frameCount)
     this.#index = undefined
-    this.#rows = []
-    return this.scanFrom(undefined)
-  }
+    this.#rows = rows
+  })
 
-  /** Reads the frames that follow a head (all of them without one), as far as they are whole and in order. */
+  /** Takes in the frames that follow a head (all of them without one), as far as they are whole and in order. */
   readonly scanFrom = Effect.fnUntraced(
     { self: this },
     function* (
       this: StoreView,
       after: { readonly head: Head; readonly byteOffset: number } | undefined
-    ): Effect.fn.Return<void, StoreIoError, FileSystem.FileSystem> {
-      this.#head = after?.head
-      this.#trailing = undefined
+    ): Effect.fn.Return<void, StoreIoError | StoreDamaged, FileSystem.FileSystem> {
+      const scanned = yield* this.#scan(after)
+      this.#head = scanned.head
+      this.#rows = scanned.rows
+      this.#trailing = scanned.trailing
+    },
+    (effect) => this.#lock.withPermit(effect)
+  )
+
+  /** Reads the frames that follow a head, no further than `frameCount` frames of the store; fewer are damage. */
+  readonly #scan = Effect.fnUntraced(
+    { self: this },
+    function* (
+      this: StoreView,
+      after: { readonly head: Head; readonly byteOffset: number } | undefined,
+      frameCount?: number
+    ): Effect.fn.Return<Scanned, StoreIoError | StoreDamaged, FileSystem.FileSystem> {
+      const rows: Array<OffsetRow.OffsetRow> = []
+      let head = after?.head
+      let trailing: StoreDamaged | undefined
+      const isDone = () => frameCount !== undefined && (head?.entry_seq ?? -1) + 1 >= frameCount
       for (const segmentSeq of this.segmentSeqs) {
+        if (trailing !== undefined || isDone()) break
         if (after !== undefined && segmentSeq < after.head.segment_seq) continue
         const path = this.layout.segment(segmentSeq)
         const size = Option.getOrElse(yield* sizeOf(path), () => 0)
@@ -204,17 +251,27 @@ export class StoreView {
         if (from >= size) continue
         const { file } = yield* this.#segment(segmentSeq)
         const ended = yield* scanSegment(file, path, from, size, (bytes, found, byteOffset) => {
-          const wrong = follows(this.#head, segmentSeq, found.frame)
+          if (isDone()) return "written after the store was opened"
+          const wrong = follows(head, segmentSeq, found.frame)
           if (wrong !== undefined) return wrong
-          this.#head = headOf(found.frame, chainHash(bytes.subarray(found.start, found.end)))
-          this.#rows.push(OffsetRow.ofFrame(found.frame, byteOffset, found.end - found.start))
+          head = headOf(found.frame, chainHash(bytes.subarray(found.start, found.end)))
+          rows.push(OffsetRow.ofFrame(found.frame, byteOffset, found.end - found.start))
           return undefined
         })
         if (ended.damage !== undefined) {
-          this.#trailing = new StoreDamaged({ path, byteOffset: ended.offset, reason: ended.damage })
-          return
+          trailing = new StoreDamaged({ path, byteOffset: ended.offset, reason: ended.damage })
         }
       }
+      // The manifest's head was acknowledged, and so was what has been read before; more may be there.
+      const promised = Math.max(frameCount ?? 0, (this.manifest?.head?.entry_seq ?? -1) + 1)
+      const count = (head?.entry_seq ?? -1) + 1
+      if (count >= promised) return { rows, head, trailing }
+      return yield* new StoreDamaged({
+        path: trailing?.path ?? this.layout.segments,
+        byteOffset: trailing?.byteOffset ?? 0,
+        reason: `entry ${count} and those after it are not whole any more: ${trailing?.reason ?? "the segments end before it"}`,
+        invariant: "INV-005"
+      })
     }
   )
 }

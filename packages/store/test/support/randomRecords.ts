@@ -108,9 +108,12 @@ const head = (random: SeededRandom): Head => ({
   chain_hash: digest(random)
 })
 
+/** Any name that does not lead out of its directory. */
+const fileName = (random: SeededRandom): string => `${id(random).replaceAll(/[/\\\0]/g, "_")}.jsonl`
+
 const snapshot = (random: SeededRandom): Snapshot => ({
   format: random.pick(["jsonl_v3", "sqlite_v1", "native_v2"] as const),
-  path: `${id(random)}.jsonl`,
+  path: fileName(random),
   snapshot_id: `sha256:${digest(random)}`,
   byte_length: count(random)
 })
@@ -181,8 +184,8 @@ export const activeStore = (random: SeededRandom): ActiveStore.ActiveStore => ({
   schema: "pi.session_store_v2.active_store.v1",
   session_id: id(random),
   active: random.pick(["jsonl_v3", "sqlite_v1", "native_v2"] as const),
-  path: id(random),
-  manifest: nullable(random, id),
+  path: fileName(random),
+  manifest: nullable(random, (random) => `${fileName(random)}/manifest.json`),
   correlation_id: nullable(random, id),
   changed_at: instant(random)
 })
