@@ -1,4 +1,8 @@
-/** The migration ledger of a container: events in order, one checked line each. It is only ever added to. */
+/**
+ * The migration ledger of a container: events in order, one checked line each. It is only ever added to. A line that is
+ * damaged is left where it is and skipped. Bytes behind the last newline are an append that was torn; so is a line at
+ * the end in which bytes were never written, which read as NUL.
+ */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
@@ -12,30 +16,45 @@ import { AppendLog } from "./internal/AppendLog.ts"
 import { readWhole, sizeOf, sync, syncDirectory, withFile } from "./internal/durable.ts"
 import * as Quarantine from "./internal/quarantine.ts"
 
+/** What a ledger holds. */
 export interface Ledger {
   /** In order. */
   readonly events: ReadonlyArray<MigrationEvent.MigrationEvent>
-  /** Bytes of the lines they stand on. */
+  /** Complete lines that are no event any more, and where each begins. */
+  readonly skipped: ReadonlyArray<{ readonly byteOffset: number; readonly reason: string }>
+  /** Bytes of all lines that are kept: where the next event goes. */
   readonly byteLength: number
-  /** Bytes behind them that are no whole event, as an interrupted append leaves them. */
+  /** Bytes behind them, as an interrupted append leaves them. */
   readonly trailingBytes: number
 }
 
-/** The events as far as they are whole; empty when there is no ledger. */
+/** The events that are whole; empty when there is no ledger. */
 export const read = Effect.fnUntraced(function* (
   layout: StoreLayout
 ): Effect.fn.Return<Ledger, StoreIoError, FileSystem.FileSystem> {
   const bytes = Option.getOrElse(yield* readWhole(layout.ledger), () => Buffer.alloc(0))
   const events: Array<MigrationEvent.MigrationEvent> = []
+  const skipped: Array<{ readonly byteOffset: number; readonly reason: string }> = []
   let at = 0
-  for (;;) {
-    const newline = bytes.indexOf(0x0a, at)
-    const decoded = newline < 0 ? undefined : MigrationEvent.decode(bytes.subarray(at, newline + 1))
-    if (decoded === undefined || Result.isFailure(decoded)) break
-    events.push(decoded.success)
+  let soundEnd = 0
+  for (let newline = bytes.indexOf(0x0a); newline >= 0; newline = bytes.indexOf(0x0a, at)) {
+    const decoded = MigrationEvent.decode(bytes.subarray(at, newline + 1))
+    if (Result.isSuccess(decoded)) events.push(decoded.success)
+    else skipped.push({ byteOffset: at, reason: decoded.failure })
     at = newline + 1
+    if (Result.isSuccess(decoded)) soundEnd = at
   }
-  return { events, byteLength: at, trailingBytes: bytes.length - at }
+  const torn = skipped.findIndex(
+    ({ byteOffset }, n) =>
+      byteOffset >= soundEnd && bytes.subarray(byteOffset, skipped[n + 1]?.byteOffset ?? at).includes(0)
+  )
+  const byteLength = skipped[torn]?.byteOffset ?? at
+  return {
+    events,
+    skipped: torn < 0 ? skipped : skipped.slice(0, torn),
+    byteLength,
+    trailingBytes: bytes.length - byteLength
+  }
 })
 
 /** Whether a migration was told to its end. */
@@ -48,7 +67,7 @@ export const isCompleted = (events: ReadonlyArray<MigrationEvent.MigrationEvent>
 export type EventInput = Pick<MigrationEvent.MigrationEvent, "session_id" | "correlation_id" | "phase" | "outcome"> &
   Partial<MigrationEvent.MigrationEvent>
 
-/** Adds events durably. Under the writer's lock only; the ledger must not end in a torn line. */
+/** Adds events durably, in place of a torn line. Under the writer's lock only. */
 export const append = Effect.fnUntraced(function* (
   layout: StoreLayout,
   inputs: ReadonlyArray<EventInput>
@@ -56,7 +75,7 @@ export const append = Effect.fnUntraced(function* (
   if (inputs.length === 0) return
   const path = yield* Path.Path
   const at = new Date(yield* Clock.currentTimeMillis).toISOString()
-  const { byteLength, trailingBytes } = yield* read(layout)
+  const { byteLength } = yield* cutTorn(layout)
   const lines = inputs.map((input) =>
     MigrationEvent.encode({
       schema: MigrationEvent.SCHEMA_ID,
@@ -71,7 +90,7 @@ export const append = Effect.fnUntraced(function* (
       ...input
     })
   )
-  const log = new AppendLog(path, layout.ledger, byteLength, byteLength + trailingBytes === 0)
+  const log = new AppendLog(path, layout.ledger, byteLength, byteLength === 0)
   yield* log.write(Buffer.concat(lines)).pipe(
     Effect.andThen(Effect.suspend(() => log.commit())),
     Effect.tapCause(() => Effect.ignore(log.close))
@@ -81,11 +100,15 @@ export const append = Effect.fnUntraced(function* (
   yield* syncDirectory(layout.migrations)
 }, Effect.uninterruptible)
 
-/** A torn line at the end of the ledger was never acknowledged; there is nothing to tell of it. */
-export const cutTorn = Effect.fnUntraced(function* (layout: StoreLayout) {
-  const { byteLength, trailingBytes } = yield* read(layout)
-  if (trailingBytes === 0) return
+/** Cuts off a torn line at the end, which was never acknowledged, so that there is nothing to tell of it. */
+export const cutTorn = Effect.fnUntraced(function* (
+  layout: StoreLayout
+): Effect.fn.Return<Ledger, StoreIoError, FileSystem.FileSystem | Path.Path> {
+  const ledger = yield* read(layout)
+  const { byteLength, trailingBytes } = ledger
+  if (trailingBytes === 0) return ledger
   yield* Quarantine.cutOff(layout, layout.ledger, byteLength, byteLength + trailingBytes, "no whole event")
+  return { ...ledger, trailingBytes: 0 }
 })
 
 /** Makes durable what is read of it, which a process may have written that died before its fsync. */

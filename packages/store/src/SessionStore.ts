@@ -9,6 +9,7 @@ import * as FileSystem from "effect/FileSystem"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Path from "effect/Path"
+import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import { stringAt } from "@pi-sessions/core/Json"
@@ -33,25 +34,29 @@ import * as StoreWriter from "./StoreWriter.ts"
 import * as Cutover from "./internal/cutover.ts"
 import { moveActive, readActive } from "./internal/activeStoreFile.ts"
 import { renameDurably, sizeOf } from "./internal/durable.ts"
+import { otherSession, readManifest } from "./internal/manifestFile.ts"
 import * as Staging from "./internal/staging.ts"
 
 /** A session of this id has a store already. */
 export class StoreExists extends Schema.TaggedError<StoreExists>()("StoreExists", { path: Schema.String }) {
   override get message(): string {
-    return `${this.path}: there is a store of this session already`
+    return `${this.path}: there is a store of this session already; open that one, or go back to a file first with: pi-sessions store rollback`
   }
 }
 
 /** A header without an id that can name a file. */
 export class BadSessionId extends Schema.TaggedError<BadSessionId>()("BadSessionId", { sessionId: Schema.String }) {
   override get message(): string {
-    return `the session id ${JSON.stringify(this.sessionId)} cannot be part of a file name`
+    return `the session id ${JSON.stringify(this.sessionId)} cannot be part of a file name; give the header an id of 1 to 200 characters without a slash, a backslash or a dot at its beginning`
   }
 }
 
+/** Why a store cannot be read. */
 export type OpenError = StoreReader.ReadError | StoreNotFound | StoreNotActive
+/** Why a store cannot be written. */
 export type OpenWriterError = OpenError | StoreLocked | StoreFailed
 
+/** The stores of sessions, by where they are. */
 export class SessionStore extends Context.Service<
   SessionStore,
   {
@@ -140,9 +145,26 @@ const make = Effect.gen(function* () {
     })
   })
 
+  /** Another session's container under this one's name is not this session's. */
+  const mustBeOf = Effect.fnUntraced(function* (
+    { sessionId }: StoreLayout.StoreLocation,
+    where: string,
+    found: string | undefined
+  ) {
+    if (found === undefined || found === sessionId) return
+    const reason = otherSession(found, sessionId)
+    return yield* new StoreDamaged({ path: where, byteOffset: 0, reason, invariant: "INV-007" })
+  })
+
   const reader = Effect.fn("SessionStore.reader")(function* (location: StoreLayout.StoreLocation) {
     yield* mustBeActive(location)
-    return yield* StoreReader.open(layoutOf(location))
+    const layout = layoutOf(location)
+    // A damaged manifest is no hindrance to reading: the header tells too.
+    const manifest = yield* readManifest(layout).pipe(Effect.catchTag("StoreDamaged", () => Effect.succeed(undefined)))
+    yield* mustBeOf(location, layout.manifest, manifest?.session_id)
+    const opened = yield* StoreReader.open(layout)
+    yield* mustBeOf(location, layout.segment(1), stringAt(opened.header.decode(), "id"))
+    return opened
   }, provided)
 
   const openWriter = Effect.fnUntraced(function* (
@@ -217,16 +239,21 @@ const make = Effect.gen(function* () {
   const verify = Effect.fn("SessionStore.verify")(function* (location: StoreLayout.StoreLocation) {
     const layout = layoutOf(location)
     if (Option.isNone(yield* sizeOf(layout.container))) return yield* new StoreNotFound({ path: layout.container })
-    const marker = yield* readActive(location)
-    const report = yield* StoreVerify.verify(layout, marker)
-    if (marker !== undefined) return report
-    const missing: StoreVerify.Finding = {
+    const marker = yield* Effect.result(readActive(location))
+    if (Result.isFailure(marker) && marker.failure._tag === "StoreIoError") return yield* marker.failure
+    const active = Result.getOrUndefined(marker)
+    const report = yield* StoreVerify.verify(layout, { active, sessionId: location.sessionId })
+    if (active !== undefined) return report
+    const finding: StoreVerify.Finding = {
       invariant: "INV-007",
       path: StoreLayout.names(path, location).active,
       byte_offset: 0,
-      message: "there is no marker that makes this container the active store"
+      message:
+        Result.isFailure(marker) && marker.failure._tag === "StoreDamaged"
+          ? marker.failure.reason
+          : "there is no marker that makes this container the active store"
     }
-    return { ...report, findings: [...report.findings, missing] }
+    return { ...report, findings: [...report.findings, finding] }
   }, provided)
 
   return SessionStore.of({ active, reader, writer, create, retire, inactive, verify })

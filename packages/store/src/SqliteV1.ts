@@ -15,6 +15,7 @@ import { Sqlite, type SqliteError, bytes, number } from "@pi-sessions/sqlite/Sql
 import { StoreIoError, fromPlatform } from "./StoreError.ts"
 import { renameDurably, sync, withFile } from "./internal/durable.ts"
 
+/** The statement that makes the table. */
 export const TABLE = "CREATE TABLE session_line (entry_seq INTEGER PRIMARY KEY, line BLOB NOT NULL) STRICT"
 
 const ROWS = 500
@@ -22,29 +23,33 @@ const ROWS = 500
 const failed = (error: SqliteError): StoreIoError =>
   new StoreIoError({ path: error.path, operation: error.operation, reason: error.reason })
 
-/** The session's bytes in order, a batch of lines at a time. */
+/** The session's bytes in order, a batch of lines at a time. Rows that are not counted from 0 without a gap are an error. */
 export const read = (path: string): Stream.Stream<Uint8Array, StoreIoError, Sqlite> =>
   Stream.unwrap(
     Effect.gen(function* () {
       const sqlite = yield* Sqlite
       const database = yield* sqlite.open(path, { readOnly: true }).pipe(Effect.mapError(failed))
-      return Stream.paginate(-1, (after) =>
-        database
-          .use("read a session's lines", (connection) =>
-            connection.all(
-              "SELECT entry_seq, line FROM session_line WHERE entry_seq > ? ORDER BY entry_seq LIMIT ?",
-              after,
-              ROWS
+      return Stream.paginate(0, (first) =>
+        Effect.gen(function* () {
+          const rows = yield* database
+            .use("read a session's lines", (connection) =>
+              connection
+                .all(
+                  "SELECT entry_seq, line FROM session_line WHERE entry_seq >= ? ORDER BY entry_seq LIMIT ?",
+                  first,
+                  ROWS
+                )
+                .map((row) => ({ seq: number(row, "entry_seq"), line: bytes(row, "line") }))
             )
-          )
-          .pipe(
-            Effect.mapError(failed),
-            Effect.map((rows) => {
-              const last = rows.length === ROWS ? rows.at(-1) : undefined
-              const next = last === undefined ? Option.none<number>() : Option.some(number(last, "entry_seq"))
-              return [rows.map((row) => bytes(row, "line")), next] as const
-            })
-          )
+            .pipe(Effect.mapError(failed))
+          const gap = rows.findIndex(({ seq }, at) => seq !== first + at)
+          if (gap >= 0) {
+            const reason = `row ${first + gap} of session_line is missing: the one before row ${rows[gap]?.seq}`
+            return yield* new StoreIoError({ path, operation: "read a session's lines", reason })
+          }
+          const next = rows.length === ROWS ? Option.some(first + ROWS) : Option.none<number>()
+          return [rows.map(({ line }) => line), next] as const
+        })
       )
     })
   )

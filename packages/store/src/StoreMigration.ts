@@ -18,10 +18,12 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { Sqlite } from "@pi-sessions/sqlite/Sqlite"
 import { type ActiveStore } from "./ActiveStore.ts"
+import type * as Manifest from "./Manifest.ts"
 import type * as MigrationEvent from "./MigrationEvent.ts"
 import * as MigrationLedger from "./MigrationLedger.ts"
 import {
   type EntryRefused,
+  type StoreDamaged,
   type StoreFailed,
   type StoreIoError,
   type StoreLocked,
@@ -37,7 +39,7 @@ import { type Snapshot } from "./WireField.ts"
 import { moveActive, readActive } from "./internal/activeStoreFile.ts"
 import * as Cutover from "./internal/cutover.ts"
 import { sizeOf } from "./internal/durable.ts"
-import { type ForeignFormat, readBytes, snapshotOf, writeBytes } from "./internal/foreignStore.ts"
+import { type ForeignFormat, isForeign, readBytes, snapshotOf, writeBytes } from "./internal/foreignStore.ts"
 import { type SourceFinding, inspect } from "./internal/sourceSession.ts"
 import { readManifest, stepped, writeManifest } from "./internal/manifestFile.ts"
 import { check, fill } from "./internal/containerBuild.ts"
@@ -61,10 +63,11 @@ export class VerificationFailed extends Schema.TaggedError<VerificationFailed>()
   reason: Schema.String
 }) {
   override get message(): string {
-    return `${this.path}: ${this.reason}; the store that was active stays so`
+    return `${this.path}: ${this.reason}; the store that was active stays so. Try again when nobody writes to it; "pi-sessions store verify" tells what is wrong with a container`
   }
 }
 
+/** How to migrate. */
 export interface MigrateOptions {
   readonly format?: ForeignFormat
   readonly segmentBytes?: number
@@ -72,6 +75,13 @@ export interface MigrateOptions {
   readonly onProgress?: (bytes: number) => Effect.Effect<void>
 }
 
+/**
+ * What became of a file since a container took its place: `grown` behind the bytes that were migrated, or `rewritten`
+ * within them (or not to be read any more). A file that is gone was not changed.
+ */
+export type SourceChange = "no" | "grown" | "rewritten"
+
+/** What came of a migration. */
 export interface Migrated {
   readonly location: StoreLayout.StoreLocation
   /**
@@ -85,8 +95,11 @@ export interface Migrated {
   readonly correlationId: string | null
   /** Bytes that the source has more than what was migrated once; 0 unless somebody still writes to it. */
   readonly sourceGrewBy: number
+  /** What was written to this file since it was migrated, or since it was the active store. */
+  readonly sourceChanged: SourceChange
 }
 
+/** How to roll back. */
 export interface RollbackOptions {
   /** What to go back to; by default what the container was migrated from. */
   readonly format?: ForeignFormat
@@ -94,17 +107,21 @@ export interface RollbackOptions {
   readonly reason?: string
 }
 
+/** What came of a rollback. */
 export interface RolledBack {
   /** Absolute path of the store that is active now. */
   readonly path: string
   readonly format: ForeignFormat
   /** False when the source held everything, so that it could be gone back to. */
   readonly exported: boolean
+  /** What was written since to the file that was migrated; it is left as it is, and is not in the store active now. */
+  readonly sourceChanged: SourceChange
   /** Without the session's header. */
   readonly entryCount: number
   readonly correlationId: string
 }
 
+/** Why a session was not migrated. */
 export type MigrateError =
   | MigrationRefused
   | VerificationFailed
@@ -114,8 +131,10 @@ export type MigrateError =
   | StoreFailed
   | StoreNotFound
 
+/** Why a container was not left. */
 export type RollbackError = Exclude<MigrateError, MigrationRefused> | StoreNotActive
 
+/** Moves sessions into containers and out of them. */
 export class StoreMigration extends Context.Service<
   StoreMigration,
   {
@@ -163,9 +182,9 @@ const make = Effect.gen(function* () {
         if (isSafe) {
           yield* lock.acquire(StoreLayout.names(path, location).lock)
           const active = yield* Cutover.reconcile(location)
-          if (active?.active === "native_v2") return yield* alreadyMigrated(location, found.snapshot)
+          if (active?.active === "native_v2") return yield* alreadyMigrated(location, source, found.snapshot)
           if (active !== undefined && active.path !== found.snapshot.path) {
-            return superseded(location, found.entryCount, found.snapshot)
+            return yield* superseded(location, source, found.entryCount, found.snapshot)
           }
         }
         if (found.findings.length > 0) return yield* refused(source, found.findings)
@@ -227,26 +246,93 @@ const make = Effect.gen(function* () {
       entryCount: found.entryCount,
       byteLength: source.byte_length,
       correlationId: correlation_id,
-      sourceGrewBy: 0
+      sourceGrewBy: 0,
+      sourceChanged: "no"
     }
   })
 
   const alreadyMigrated = Effect.fnUntraced(function* (
     location: StoreLayout.StoreLocation,
+    file: string,
     now: Snapshot
   ): Effect.fn.Return<Migrated, MigrateError, Needs> {
     const layout = StoreLayout.of(path, StoreLayout.names(path, location).container)
-    const { source, correlation_id } = yield* readManifest(layout)
+    const { source, correlation_id } = yield* soundManifest(location, layout)
     const entryCount = yield* Effect.scoped(Effect.map(StoreReader.open(layout), (reader) => reader.entryCount))
-    if (source?.path !== now.path) return superseded(location, entryCount, now)
+    if (source?.path !== now.path) return yield* superseded(location, file, entryCount, now)
     return {
       location,
       outcome: "already",
       entryCount,
       byteLength: source.byte_length,
       correlationId: correlation_id,
-      sourceGrewBy: Math.max(0, now.byte_length - source.byte_length)
+      sourceGrewBy: Math.max(0, now.byte_length - source.byte_length),
+      sourceChanged: yield* changeSince(file, now, source)
     }
+  })
+
+  /** The manifest; one that is damaged is made again by recovery, as any opening for writing does. */
+  const soundManifest = Effect.fnUntraced(function* (
+    location: StoreLayout.StoreLocation,
+    layout: StoreLayout.StoreLayout
+  ): Effect.fn.Return<Manifest.Manifest, StoreIoError | StoreDamaged | StoreFailed, Needs> {
+    return yield* readManifest(layout).pipe(
+      Effect.catchTag("StoreDamaged", () =>
+        Effect.andThen(Effect.scoped(StoreWriter.open(layout, location.sessionId)), readManifest(layout))
+      )
+    )
+  })
+
+  /** What was written to a file since `before`, when `now` is what it holds. */
+  const changeSince = Effect.fnUntraced(function* (
+    file: string,
+    now: Snapshot,
+    before: Snapshot
+  ): Effect.fn.Return<SourceChange, StoreIoError, Needs> {
+    if (now.snapshot_id === before.snapshot_id) return "no"
+    const { format } = now
+    if (now.byte_length <= before.byte_length || !isForeign(format)) return "rewritten"
+    const then = yield* snapshotOf(format, now.path, readBytes(format, file), before.byte_length)
+    return then.snapshot_id === before.snapshot_id ? "grown" : "rewritten"
+  })
+
+  /** A file that is not the active store, held against what the ledger last tells of it, or else of the session. */
+  const superseded = Effect.fnUntraced(function* (
+    location: StoreLayout.StoreLocation,
+    file: string,
+    entryCount: number,
+    now: Snapshot
+  ): Effect.fn.Return<Migrated, StoreIoError, Needs> {
+    const layout = StoreLayout.of(path, StoreLayout.names(path, location).container)
+    const { events } = yield* MigrationLedger.read(layout)
+    const told = events
+      .flatMap(({ source, target }) => [source, target])
+      .filter((snapshot) => snapshot !== null && isForeign(snapshot.format))
+    const before = told.findLast((snapshot) => snapshot?.path === now.path) ?? told.at(-1)
+    const sourceChanged = before == null ? "no" : yield* changeSince(file, now, before)
+    return {
+      location,
+      outcome: "superseded",
+      entryCount,
+      byteLength: now.byte_length,
+      correlationId: null,
+      sourceGrewBy: before != null && sourceChanged === "grown" ? now.byte_length - before.byte_length : 0,
+      sourceChanged
+    }
+  })
+
+  /** As `changeSince`, of what a container was migrated from; a file that is damaged now is no obstacle. */
+  const sourceChange = Effect.fnUntraced(function* (
+    location: StoreLayout.StoreLocation,
+    source: Snapshot | null
+  ): Effect.fn.Return<SourceChange, StoreIoError, Needs> {
+    if (source === null || !isForeign(source.format)) return "no"
+    const file = path.resolve(location.directory, source.path)
+    if (Option.isNone(yield* sizeOf(file))) return "no"
+    return yield* snapshotOf(source.format, source.path, readBytes(source.format, file)).pipe(
+      Effect.flatMap((now) => changeSince(file, now, source)),
+      Effect.catchTag("StoreIoError", () => Effect.succeed("rewritten" as const))
+    )
   })
 
   const rollback = Effect.fn("StoreMigration.rollback")(function* (
@@ -264,16 +350,40 @@ const make = Effect.gen(function* () {
           Effect.catchTag("StoreFailed", () => readActive(location))
         )
         yield* nativeOnly(location, active)
-        const manifest = yield* readManifest(layout)
-        if (manifest.state !== "FAILED") {
+        // Recovery makes a damaged manifest again.
+        const state = yield* readManifest(layout).pipe(
+          Effect.map((manifest) => manifest.state),
+          Effect.catchTag("StoreDamaged", () => Effect.succeed(undefined))
+        )
+        if (state !== "FAILED") {
           yield* Effect.scoped(
-            Effect.flatMap(StoreWriter.open(layout, location.sessionId), (writer) => writer.checkpoint())
+            Effect.flatMap(StoreWriter.open(layout, location.sessionId), (writer) => checkpointed(writer, layout))
           )
         }
         return yield* leave(location, layout, options)
       })
     )
   }, provided)
+
+  /** A checkpoint; where damage is in its way, everything is looked at before that is said. */
+  const checkpointed = Effect.fnUntraced(function* (
+    writer: StoreWriter.StoreWriter,
+    layout: StoreLayout.StoreLayout
+  ): Effect.fn.Return<void, RollbackError, Needs> {
+    yield* writer
+      .checkpoint()
+      .pipe(Effect.catchTag("StoreDamaged", (error) => Effect.andThen(soundReport(layout), Effect.fail(error))))
+  })
+
+  const soundReport = Effect.fnUntraced(function* (
+    layout: StoreLayout.StoreLayout
+  ): Effect.fn.Return<StoreVerify.VerifyReport, VerificationFailed | StoreIoError, Needs> {
+    const report = yield* StoreVerify.verify(layout)
+    if (report.hashChainMatch && report.head !== undefined) return report
+    const [first] = report.findings
+    const reason = first === undefined ? "the container holds no session" : StoreVerify.format(first)
+    return yield* new VerificationFailed({ path: layout.container, reason })
+  })
 
   /** Makes a file that holds what the container holds, and makes it the active store. */
   const leave = Effect.fnUntraced(function* (
@@ -282,14 +392,7 @@ const make = Effect.gen(function* () {
     options: RollbackOptions
   ): Effect.fn.Return<RolledBack, RollbackError, Needs> {
     const manifest = yield* readManifest(layout)
-    const report = yield* StoreVerify.verify(layout)
-    if (!report.hashChainMatch || report.head === undefined) {
-      const [first] = report.findings
-      return yield* new VerificationFailed({
-        path: layout.container,
-        reason: first === undefined ? "the container holds no session" : StoreVerify.format(first)
-      })
-    }
+    const report = yield* soundReport(layout)
     const format = options.format ?? (manifest.source?.format === "sqlite_v1" ? "sqlite_v1" : "jsonl_v3")
     return yield* Effect.scoped(
       Effect.gen(function* () {
@@ -330,6 +433,7 @@ const make = Effect.gen(function* () {
           path: file,
           format,
           exported: source === undefined,
+          sourceChanged: yield* sourceChange(location, manifest.source),
           entryCount: report.entryCount,
           correlationId: correlation_id
         }
@@ -385,15 +489,6 @@ const make = Effect.gen(function* () {
     )
 
   return StoreMigration.of({ migrate, rollback, ledger })
-})
-
-const superseded = (location: StoreLayout.StoreLocation, entryCount: number, now: Snapshot): Migrated => ({
-  location,
-  outcome: "superseded",
-  entryCount,
-  byteLength: now.byte_length,
-  correlationId: null,
-  sourceGrewBy: 0
 })
 
 const refused = (path: string, findings: ReadonlyArray<SourceFinding>) =>

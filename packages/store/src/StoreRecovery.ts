@@ -3,7 +3,7 @@
  * the ADR's failure semantics. Segments decide; index rows are made again from them; what is cut off is quarantined;
  * what was mended is told in the ledger. Doing it twice changes nothing the second time.
  *
- * Only under the writer's lock.
+ * Only under the writer's lock. A store that is refused is left as it was.
  */
 import { hash } from "node:crypto"
 import * as Effect from "effect/Effect"
@@ -18,10 +18,11 @@ import { type StoreState } from "./StoreState.ts"
 import { type Head } from "./WireField.ts"
 import { makeDirectory, readAt, sizeOf, sync, syncDirectory, withFile, writeFully } from "./internal/durable.ts"
 import { readIndex } from "./internal/indexRecovery.ts"
-import { readManifest, stepped, writeManifest } from "./internal/manifestFile.ts"
+import { otherSession, readManifest, stepped, writeManifest } from "./internal/manifestFile.ts"
 import { rebuildManifest } from "./internal/manifestRecovery.ts"
 import { type OpenSegment, type OpenTail, readTail } from "./internal/openTail.ts"
 import { type Repair } from "./internal/repair.ts"
+import { scanSegment } from "./internal/segmentScan.ts"
 
 /** A container in which all invariants hold, and what a writer needs to go on. */
 export interface Recovered {
@@ -41,8 +42,10 @@ export interface Recovered {
 /** Frames are written again in pieces of this size. */
 const PIECE_BYTES = 1 << 20
 
+/** `StoreDamaged` and `StoreFailed` refuse the store; nothing was changed then. */
 export type RecoveryError = StoreIoError | StoreDamaged | StoreFailed
 
+/** Brings a container to a state in which all invariants hold, and tells what a writer needs to go on. */
 export const recover = Effect.fn("StoreRecovery.recover")(function* (
   layout: StoreLayout,
   sessionId: string
@@ -51,17 +54,18 @@ export const recover = Effect.fn("StoreRecovery.recover")(function* (
   for (const directory of [layout.segments, layout.index, layout.checkpoints, layout.migrations, layout.tmp]) {
     if (Option.isNone(yield* sizeOf(directory))) yield* makeDirectory(directory)
   }
-  yield* MigrationLedger.cutTorn(layout)
   const found = yield* readManifest(layout).pipe(
     Effect.catchTag("StoreDamaged", (error) => rebuildManifest(layout, sessionId, error, repairs))
   )
   if (found.state === "FAILED") {
     return yield* new StoreFailed({ path: layout.container, reason: "an earlier step could not be finished or undone" })
   }
+  yield* checkSession(layout, found, sessionId)
   yield* checkSealed(layout, found)
   const tail = yield* readTail(layout, found, repairs)
   const index = yield* readIndex(layout, found, tail, repairs)
   yield* makeDurable(layout, found, tail, index.rowCount)
+  yield* MigrationLedger.cutTorn(layout)
   // Told before it is done: a crash in between repeats the repair, and none goes untold.
   if (repairs.length > 0) yield* record(layout, found, tail.head, repairs)
   yield* Effect.forEach(repairs, (repair) => repair.mend, { discard: true })
@@ -160,6 +164,28 @@ const checkSealed = Effect.fnUntraced(function* (
       invariant: "INV-005"
     })
   }
+})
+
+/** Another session's container under this one's name would be gone on with as this one. */
+const checkSession = Effect.fnUntraced(function* (
+  layout: StoreLayout,
+  manifest: Manifest.Manifest,
+  sessionId: string
+): Effect.fn.Return<void, StoreIoError | StoreDamaged, FileSystem.FileSystem> {
+  const wrong = (path: string, found: string) =>
+    new StoreDamaged({ path, byteOffset: 0, reason: otherSession(found, sessionId), invariant: "INV-007" })
+  if (manifest.session_id !== sessionId) return yield* wrong(layout.manifest, manifest.session_id)
+  const first = layout.segment(1)
+  const size = Option.getOrElse(yield* sizeOf(first), () => 0)
+  if (size === 0) return
+  let headerId = sessionId
+  yield* withFile(first, "r", (file) =>
+    scanSegment(file, first, 0, size, (_bytes, { frame }) => {
+      if (frame.entry_seq === 0) headerId = frame.entry_id
+      return "only the header is asked for"
+    })
+  )
+  if (headerId !== sessionId) return yield* wrong(first, headerId)
 })
 
 /** One event for all that is mended at once. */

@@ -5,6 +5,7 @@
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 
+/** A store is in one of them. */
 export const StoreState = Schema.Literals([
   /** Made, nothing in it yet. */
   "CLEAN",
@@ -50,6 +51,7 @@ export class IllegalTransition extends Schema.TaggedError<IllegalTransition>()("
   }
 }
 
+/** Whether the ADR lists the transition. */
 export const isAllowed = (from: StoreState, to: StoreState): boolean => TRANSITIONS[from].includes(to)
 
 /** `to`, when the ADR lists the transition. A state is no transition to itself. */

@@ -22,9 +22,10 @@ import { rowsIn } from "./internal/IndexFile.ts"
 import { detached } from "./internal/detached.ts"
 import { listNames, readAt, readWhole, sizeOf, withFile } from "./internal/durable.ts"
 import { follows, headOf } from "./internal/frameLink.ts"
-import { readManifest } from "./internal/manifestFile.ts"
+import { otherSession, readManifest } from "./internal/manifestFile.ts"
 import { scanOver } from "./internal/soundFrames.ts"
 
+/** Something that is not as it should be. */
 export const Finding = Schema.Struct({
   /** The invariant that does not hold; null for damage that breaks none (a torn checkpoint, which is ignored). */
   invariant: Schema.NullOr(InvariantId),
@@ -35,6 +36,7 @@ export const Finding = Schema.Struct({
 })
 export type Finding = typeof Finding.Type
 
+/** What a container holds, and what is wrong with it. */
 export interface VerifyReport {
   readonly state: StoreState | undefined
   /** Without the session's header; whole ones only. */
@@ -58,9 +60,18 @@ const INDEXED: ReadonlySet<StoreState> = new Set(["INDEXED", "CHECKPOINTED", "MI
 
 type Needs = FileSystem.FileSystem | Path.Path
 
+/** What a container is held against besides itself. */
+export interface VerifyOptions {
+  /** The marker of its session. */
+  readonly active?: ActiveStore.ActiveStore | undefined
+  /** The session whose container it should be. */
+  readonly sessionId?: string
+}
+
+/** Reads all of a container. */
 export const verify = Effect.fn("StoreVerify.verify")(function* (
   layout: StoreLayout,
-  active?: ActiveStore.ActiveStore
+  options: VerifyOptions = {}
 ): Effect.fn.Return<VerifyReport, StoreIoError, Needs> {
   const findings: Array<Finding> = []
   const report = (invariant: InvariantId | null, path: string, byte_offset: number, message: string) =>
@@ -90,12 +101,23 @@ export const verify = Effect.fn("StoreVerify.verify")(function* (
   }
   yield* checkCheckpoints(layout, known, scanned, report)
   const ledger = yield* MigrationLedger.read(layout)
+  for (const { byteOffset, reason } of ledger.skipped) {
+    report(null, layout.ledger, byteOffset, `the event on this line is lost: ${reason}`)
+  }
   if (ledger.trailingBytes > 0) report(null, layout.ledger, ledger.byteLength, "a line that is no whole event")
   const made = known !== undefined && !["MIGRATION_STAGING", "FAILED", "ROLLED_BACK"].includes(known.state)
   if (made && known.correlation_id !== null && !MigrationLedger.isCompleted(ledger.events, known.correlation_id)) {
     report(null, layout.ledger, ledger.byteLength, "the migration that made this container is not told to its end")
   }
+  const { active, sessionId } = options
   if (active !== undefined && known !== undefined) checkActive(layout, active, known, report)
+  if (sessionId !== undefined) {
+    const headerId = scanned.idAt.get(0) ?? sessionId
+    if (known !== undefined && known.session_id !== sessionId) {
+      report("INV-007", layout.manifest, 0, otherSession(known.session_id, sessionId))
+    }
+    if (headerId !== sessionId) report("INV-007", layout.segment(1), 0, otherSession(headerId, sessionId))
+  }
   return {
     state: known?.state,
     entryCount: Math.max(0, scanned.frameCount - 1),
@@ -267,9 +289,9 @@ const compareIndex = Effect.fnUntraced(function* (
   }
 })
 
-/** Positions whose chain hash the manifest and the checkpoints name. */
+/** Positions whose chain hash the manifest and the checkpoints name, and that of the header. */
 const positionsOfInterest = Effect.fnUntraced(function* (layout: StoreLayout, manifest: Manifest.Manifest | undefined) {
-  const wanted = new Set<number>()
+  const wanted = new Set([0])
   if (manifest?.head != null) wanted.add(manifest.head.entry_seq)
   for (const { checkpoint } of yield* readCheckpoints(layout)) {
     if (Result.isFailure(checkpoint)) continue

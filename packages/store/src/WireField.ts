@@ -25,6 +25,14 @@ export const Crc32 = Schema.String.check(Schema.isPattern(/^[0-9a-f]{8}$/u))
 /** An instant, ISO 8601 in UTC with milliseconds, as `Date.prototype.toISOString` gives it. */
 export const Instant = Schema.String.check(Schema.isPattern(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/u))
 
+/** A name in the directory of the container: no path leads out of it. */
+// oxlint-disable-next-line no-control-regex -- no file system has NUL in a name
+export const FileName = Schema.String.check(Schema.isPattern(/^(?!\.{1,2}$)[^/\\\u0000]+$/u))
+
+/** Where a container's manifest lies, from the directory of the container. */
+// oxlint-disable-next-line no-control-regex -- no file system has NUL in a name
+export const ManifestPointer = Schema.String.check(Schema.isPattern(/^(?!\.{1,2}\/)[^/\\\u0000]+\/manifest\.json$/u))
+
 /** What a session is kept as. */
 export const StoreFormat = Schema.Literals(["jsonl_v3", "sqlite_v1", "native_v2"])
 export type StoreFormat = typeof StoreFormat.Type
@@ -47,8 +55,8 @@ export type IndexExtent = typeof IndexExtent.Type
 /** A store other than the container, at some moment. */
 export const Snapshot = Schema.Struct({
   format: StoreFormat,
-  /** Relative to the directory of the container. */
-  path: Schema.String,
+  /** In the directory of the container. */
+  path: FileName,
   /** `sha256:` and the digest of the session's bytes as JSONL. */
   snapshot_id: Schema.String.check(Schema.isPattern(/^sha256:[0-9a-f]{64}$/u)),
   byte_length: ByteCount

@@ -8,11 +8,11 @@ import * as ActiveStore from "../ActiveStore.ts"
 import { StoreDamaged, type StoreIoError } from "../StoreError.ts"
 import * as StoreLayout from "../StoreLayout.ts"
 import { readWhole, replaceFile, settleReplaced } from "./durable.ts"
-import { nowInstant } from "./manifestFile.ts"
+import { nowInstant, otherSession } from "./manifestFile.ts"
 
 type Needs = FileSystem.FileSystem | Path.Path
 
-/** The marker; undefined for a session that never had a store. */
+/** The marker; undefined for a session that never had a store. One that names another session is damage. */
 export const readActive = Effect.fnUntraced(function* (
   location: StoreLayout.StoreLocation
 ): Effect.fn.Return<ActiveStore.ActiveStore | undefined, StoreIoError | StoreDamaged, Needs> {
@@ -21,8 +21,11 @@ export const readActive = Effect.fnUntraced(function* (
   const bytes = yield* readWhole(active)
   if (Option.isNone(bytes)) return undefined
   const decoded = ActiveStore.decode(bytes.value)
-  if (Result.isSuccess(decoded)) return decoded.success
-  return yield* new StoreDamaged({ path: active, byteOffset: 0, reason: decoded.failure, invariant: "INV-007" })
+  const damaged = (reason: string) => new StoreDamaged({ path: active, byteOffset: 0, reason, invariant: "INV-007" })
+  if (Result.isFailure(decoded)) return yield* damaged(decoded.failure)
+  const { session_id } = decoded.success
+  if (session_id !== location.sessionId) return yield* damaged(otherSession(session_id, location.sessionId))
+  return decoded.success
 })
 
 /** Makes the marker durable as it is read now. */

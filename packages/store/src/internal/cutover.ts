@@ -15,12 +15,14 @@ import { type Sqlite } from "@pi-sessions/sqlite/Sqlite"
 import { type ActiveStore } from "../ActiveStore.ts"
 import type * as Manifest from "../Manifest.ts"
 import * as MigrationLedger from "../MigrationLedger.ts"
-import { type StoreDamaged, StoreFailed, type StoreIoError } from "../StoreError.ts"
+import { StoreDamaged, StoreFailed, type StoreIoError } from "../StoreError.ts"
 import * as StoreLayout from "../StoreLayout.ts"
 import { moveActive, readActive, settleActive } from "./activeStoreFile.ts"
 import { sizeOf } from "./durable.ts"
 import { isForeign, readBytes, snapshotOf } from "./foreignStore.ts"
-import { nowInstant, readManifest, settleManifest, stepped, writeManifest } from "./manifestFile.ts"
+import { nowInstant, otherSession, readManifest, settleManifest, stepped, writeManifest } from "./manifestFile.ts"
+import { rebuildManifest } from "./manifestRecovery.ts"
+import { type Repair } from "./repair.ts"
 
 type Needs = Sqlite | FileSystem.FileSystem | Path.Path
 type Failure = StoreIoError | StoreDamaged | StoreFailed
@@ -35,10 +37,17 @@ export const reconcile = Effect.fn("Cutover.reconcile")(function* (
   if (marker === undefined || Option.isNone(yield* sizeOf(layout.container))) return marker
   yield* settleActive(location)
   yield* settleManifest(layout)
-  yield* MigrationLedger.cutTorn(layout)
-  // Only a manifest that is damaged may be made again later; one that cannot be read now must be read before going on.
-  const manifest = yield* readManifest(layout).pipe(Effect.catchTag("StoreDamaged", () => Effect.succeed(undefined)))
+  // Only a manifest that is damaged may be made again; one that cannot be read now must be read before going on.
+  const manifest = yield* readManifest(layout).pipe(
+    Effect.catchTag("StoreDamaged", (error) =>
+      marker.active === "native_v2" ? rebuildUnfinished(location, layout, error) : Effect.succeed(undefined)
+    )
+  )
   if (manifest === undefined) return marker
+  if (manifest.session_id !== location.sessionId) {
+    const reason = otherSession(manifest.session_id, location.sessionId)
+    return yield* new StoreDamaged({ path: layout.manifest, byteOffset: 0, reason, invariant: "INV-007" })
+  }
   // The last event of a migration or a rollback; with the next state it has been built on.
   if (manifest.state === "MIGRATED" || manifest.state === "ROLLED_BACK") yield* MigrationLedger.settle(layout)
   if (marker.active === "native_v2") {
@@ -49,9 +58,29 @@ export const reconcile = Effect.fn("Cutover.reconcile")(function* (
     yield* undo(location, layout, manifest)
     return yield* readActive(location)
   }
+  yield* MigrationLedger.cutTorn(layout)
   yield* finishRollback(layout, manifest, marker)
   return marker
 })
+
+/**
+ * The manifest of a cutover that was not finished, as the ledger tells it, in place of a damaged one. Undefined when it
+ * was finished: who opens the container makes the manifest again. Where that cannot be done, opening says why.
+ */
+const rebuildUnfinished = Effect.fnUntraced(
+  function* (
+    location: StoreLayout.StoreLocation,
+    layout: StoreLayout.StoreLayout,
+    error: StoreDamaged
+  ): Effect.fn.Return<Manifest.Manifest | undefined, StoreIoError | StoreDamaged, Needs> {
+    const repairs: Array<Repair> = []
+    const manifest = yield* rebuildManifest(layout, location.sessionId, error, repairs)
+    if (manifest.state !== "FAILED") return undefined
+    yield* Effect.forEach(repairs, (repair) => repair.mend, { discard: true })
+    return manifest
+  },
+  Effect.catchTag("StoreDamaged", () => Effect.succeed(undefined))
+)
 
 /** The container is in use, and its ledger does not tell yet that it is. */
 const finishMigration = Effect.fnUntraced(function* (

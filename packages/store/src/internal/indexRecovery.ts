@@ -19,7 +19,8 @@ const READ_BYTES = 1 << 20
 
 /**
  * Reads the whole index. Rows are kept up to the first that is not as it should be; the rest goes to quarantine, and the
- * missing ones are made from the segments.
+ * missing ones are made from the segments. A row is written after its frame was acknowledged: a sound one without its
+ * frame, be it behind damaged ones, says that the segments lost something, and is no reason to cut anything off.
  */
 export const readIndex = Effect.fnUntraced(function* (
   layout: StoreLayout,
@@ -60,7 +61,7 @@ export const readIndex = Effect.fnUntraced(function* (
       Effect.gen(function* () {
         let buffer = Buffer.allocUnsafe(Math.min(READ_BYTES, size))
         let rest = 0
-        for (let base = 0; damage === undefined && base < size;) {
+        for (let base = 0; base < size;) {
           const filled = rest + (yield* readInto(file, layout.offsets, base + rest, buffer.subarray(rest)))
           let at = 0
           for (
@@ -69,8 +70,7 @@ export const readIndex = Effect.fnUntraced(function* (
             newline = buffer.indexOf(0x0a, at)
           ) {
             const row = OffsetRow.decode(buffer, at, newline)
-            // A row is written after its frame was acknowledged.
-            if (row !== undefined && row.entry_seq === rowCount && row.entry_seq >= frameCount) {
+            if (row !== undefined && row.entry_seq >= frameCount) {
               return yield* new StoreDamaged({
                 path: layout.segment(row.segment_seq),
                 byteOffset: row.byte_offset,
@@ -78,16 +78,16 @@ export const readIndex = Effect.fnUntraced(function* (
                 invariant: "INV-003"
               })
             }
-            damage = accept(row)
-            if (damage !== undefined || row === undefined) break
+            at = newline + 1
+            damage ??= accept(row)
+            if (damage !== undefined || row === undefined) continue
             seqById.set(detached(row.entry_id), row.entry_seq)
             last = row
             rowCount++
-            at = newline + 1
             byteLength = base + at
           }
-          if (damage === undefined && base + filled >= size) {
-            if (at < filled) damage = "the last row breaks off"
+          if (base + filled >= size) {
+            if (at < filled) damage ??= "the last row breaks off"
             break
           }
           rest = filled - at
@@ -107,6 +107,10 @@ export const readIndex = Effect.fnUntraced(function* (
     })
   }
   if (rowCount < frameCount) {
+    // Before anything is told or changed: where a sealed segment is not whole, opening is refused.
+    for (const sealed of manifest.segments) {
+      if (sealed.last_entry_seq >= rowCount) yield* rowsOfSealed(layout, sealed, last, rowCount)
+    }
     repairs.push({
       what: `index: ${frameCount - rowCount} missing rows made from the segments, from entry_seq ${rowCount} on`,
       mend: extendIndex(layout, manifest, tail, { byteLength, rowCount, last, created: byteLength === 0 }, seqById)

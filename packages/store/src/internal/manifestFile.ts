@@ -11,6 +11,11 @@ import { type StoreLayout } from "../StoreLayout.ts"
 import { type IllegalTransition, type StoreState, transition } from "../StoreState.ts"
 import { readWhole, replaceFile, settleReplaced } from "./durable.ts"
 
+/** What is wrong with a record of session `found` in the store of session `sessionId`. */
+export const otherSession = (found: string, sessionId: string): string =>
+  `it is of session ${found}, not of ${sessionId}: another session's store was put in its place`
+
+/** The time, as records tell it. */
 export const nowInstant = Effect.map(Clock.currentTimeMillis, (ms) => new Date(ms).toISOString())
 
 /** The manifest; fails when it is missing or damaged. */

@@ -2,13 +2,15 @@
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
 import * as Option from "effect/Option"
-import type * as Path from "effect/Path"
+import * as Path from "effect/Path"
 import * as Manifest from "../Manifest.ts"
+import type * as MigrationEvent from "../MigrationEvent.ts"
 import * as MigrationLedger from "../MigrationLedger.ts"
 import { chainHash } from "../SegmentFrame.ts"
 import { StoreDamaged, type StoreIoError } from "../StoreError.ts"
-import { type StoreLayout, numberOf } from "../StoreLayout.ts"
+import { type StoreLayout, names, numberOf } from "../StoreLayout.ts"
 import { type Head } from "../WireField.ts"
+import { readActive } from "./activeStoreFile.ts"
 import { listNames, sizeOf, withFile } from "./durable.ts"
 import { follows, headOf } from "./frameLink.ts"
 import { nowInstant, writeManifest } from "./manifestFile.ts"
@@ -16,7 +18,10 @@ import * as Quarantine from "./quarantine.ts"
 import { type Repair } from "./repair.ts"
 import { scanSegment } from "./segmentScan.ts"
 
-/** A manifest from the segments alone. Its state is DIRTY, by way of FAILED; when it was made is not known any more. */
+/**
+ * A manifest from the segments, and from the ledger what it was migrated from. Its state is DIRTY, by way of FAILED; it
+ * stays FAILED when the ledger tells that the cutover was not finished. When it was made is not known any more.
+ */
 export const rebuildManifest = Effect.fnUntraced(function* (
   layout: StoreLayout,
   sessionId: string,
@@ -52,14 +57,18 @@ export const rebuildManifest = Effect.fnUntraced(function* (
     })
   }
   const at = yield* nowInstant
-  const { events } = yield* MigrationLedger.read(layout)
-  const completed = events.findLast((event) => event.phase === "completed")
+  const migration = yield* lastMigration(layout, sessionId)
+  // Nothing is appended to a container before its migration is completed.
+  const unfinished =
+    migration !== undefined &&
+    !migration.completed &&
+    (yield* lastEntrySeq(layout, seqs.at(-1))) <= (migration.event.entry_count ?? 0)
   const size = Option.getOrUndefined(yield* sizeOf(layout.manifest))
   const manifest: Manifest.Manifest = {
     schema: Manifest.SCHEMA_ID,
     session_id: sessionId,
     revision: 1,
-    state: "DIRTY",
+    state: unfinished ? "FAILED" : "DIRTY",
     created_at: at,
     updated_at: at,
     head: head ?? null,
@@ -67,8 +76,8 @@ export const rebuildManifest = Effect.fnUntraced(function* (
     segments,
     index: { byte_length: 0, row_count: 0 },
     checkpoint_seq: null,
-    correlation_id: completed?.correlation_id ?? null,
-    source: completed?.source ?? null
+    correlation_id: migration?.event.correlation_id ?? null,
+    source: migration?.event.source ?? null
   }
   const kept = size === undefined ? Effect.void : Quarantine.keep(layout, layout.manifest, 0, size, error.reason)
   repairs.push({
@@ -76,4 +85,52 @@ export const rebuildManifest = Effect.fnUntraced(function* (
     mend: Effect.andThen(kept, writeManifest(layout, manifest))
   })
   return manifest
+})
+
+/** Position of the last whole frame of a segment; 0 when it has none. */
+const lastEntrySeq = Effect.fnUntraced(function* (
+  layout: StoreLayout,
+  segmentSeq: number | undefined
+): Effect.fn.Return<number, StoreIoError, FileSystem.FileSystem> {
+  if (segmentSeq === undefined) return 0
+  const path = layout.segment(segmentSeq)
+  const size = Option.getOrElse(yield* sizeOf(path), () => 0)
+  let last = 0
+  yield* withFile(path, "r", (file) =>
+    scanSegment(file, path, 0, size, (_bytes, { frame }) => {
+      last = frame.entry_seq
+      return undefined
+    })
+  )
+  return last
+})
+
+/** Events of a migration into a container, in the order in which they come. */
+const FORWARD: ReadonlySet<MigrationEvent.Phase> = new Set(["planned", "staged", "verified", "completed"])
+
+/**
+ * The migration that made a container: the one that its marker names, or else the newest of the ledger. The ledger of a
+ * session tells of its earlier containers too. Undefined for a session that was created here.
+ */
+const lastMigration = Effect.fnUntraced(function* (
+  layout: StoreLayout,
+  sessionId: string
+): Effect.fn.Return<
+  { readonly event: MigrationEvent.MigrationEvent; readonly completed: boolean } | undefined,
+  StoreIoError | StoreDamaged,
+  FileSystem.FileSystem | Path.Path
+> {
+  const path = yield* Path.Path
+  const location = { directory: path.dirname(layout.container), sessionId }
+  // A container that is being built has no marker yet.
+  const isPlaced = names(path, location).container === layout.container
+  const marker = isPlaced ? yield* readActive(location) : undefined
+  const { events } = yield* MigrationLedger.read(layout)
+  const correlationId =
+    marker === undefined
+      ? events.findLast(({ phase }) => FORWARD.has(phase))?.correlation_id
+      : (marker.correlation_id ?? undefined)
+  const event = events.findLast(({ correlation_id, phase }) => correlation_id === correlationId && FORWARD.has(phase))
+  if (event === undefined) return undefined
+  return { event, completed: MigrationLedger.isCompleted(events, event.correlation_id) }
 })

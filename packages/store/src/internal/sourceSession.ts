@@ -6,9 +6,8 @@ import { type Code } from "@pi-sessions/core/SessionDiagnostic"
 import { versionOf } from "@pi-sessions/core/SessionHeader"
 import { HeaderLine, SessionEntry, type SessionLine } from "@pi-sessions/core/SessionLine"
 import { SessionReader } from "@pi-sessions/core/SessionReader"
-import { isShort } from "../SegmentFrame.ts"
+import { type FrameInput, isShort } from "../SegmentFrame.ts"
 import { isSafeId } from "../StoreLayout.ts"
-import { type FrameInput } from "../SegmentFrame.ts"
 import { type Snapshot } from "../WireField.ts"
 import { detached } from "./detached.ts"
 import { snapshotter } from "./foreignStore.ts"
@@ -21,6 +20,7 @@ export interface SourceFinding {
   readonly message: string
 }
 
+/** What a session holds that is to be migrated. */
 export interface Inspected {
   /** Empty when there is no header. */
   readonly sessionId: string
@@ -53,7 +53,6 @@ export const inspect = Effect.fnUntraced(function* <E, R>(
       entryCount++
       const { id, parentId } = line
       if (id === null) continue
-      if (id === "") findings.push(at(line, "missing-id: an entry whose id is empty"))
       if (id === "") findings.push(at(line, "empty-id: the entry's id is empty"))
       if (!isShort(id, parentId, line.type)) {
         findings.push(at(line, "too-long: its id, its parent's and its type are longer than 60 KiB together"))

@@ -14,6 +14,7 @@ import { nowInstant, writeManifest } from "./manifestFile.ts"
 
 type Needs = FileSystem.FileSystem | Path.Path
 
+/** Where the contents of a new container come from. */
 export interface Origin {
   readonly correlationId: string | null
   readonly source: Snapshot | null
@@ -59,7 +60,10 @@ export const begin = Effect.fnUntraced(function* (
   }
   const events: Array<MigrationEvent.MigrationEvent> = []
   const known = new Set<string>()
-  for (const container of [names.container, ...abandoned]) {
+  // After a store was moved aside, its ledger goes on in the one that takes its place.
+  const isThere = Option.isSome(yield* sizeOf(names.container))
+  const retired = isThere ? [] : (yield* numbersOf(names.retired)).slice(-1).map((n) => `${names.retired}${n}`)
+  for (const container of [names.container, ...retired, ...abandoned]) {
     for (const event of (yield* MigrationLedger.read(StoreLayout.of(path, container))).events) {
       const key = JSON.stringify(event)
       if (!known.has(key)) events.push(event)

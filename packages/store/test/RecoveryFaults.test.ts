@@ -1,0 +1,362 @@
+/** Several faults at once, and faults beside the container: nothing acknowledged is taken for torn, and nothing goes unsaid. */
+import * as Fs from "node:fs"
+import { DatabaseSync } from "node:sqlite"
+import * as Path from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Result, type Scope } from "effect"
+import { temporaryFolder } from "@pi-sessions/testing/HermeticPi"
+import * as ActiveStore from "../src/ActiveStore.ts"
+import * as Manifest from "../src/Manifest.ts"
+import { SessionStore } from "../src/SessionStore.ts"
+import { StoreMigration } from "../src/StoreMigration.ts"
+import * as Files from "./support/files.ts"
+import * as Sessions from "./support/sessions.ts"
+import * as Store from "./support/storeLayer.ts"
+
+const entries = Sessions.chain(6)
+const bytes = Sessions.fileOf(Sessions.headerLine(), entries)
+const later = Sessions.entryLine("later", "e6")
+
+const inFolder = Effect.gen(function* () {
+  const directory = yield* temporaryFolder
+  const file = Path.join(directory, "s.jsonl")
+  Fs.writeFileSync(file, bytes)
+  const container = Path.join(directory, "s1.v2")
+  return {
+    directory,
+    file,
+    container,
+    location: { directory, sessionId: "s1" },
+    ledger: Path.join(container, "migrations", "ledger.jsonl"),
+    manifest: Path.join(container, "manifest.json"),
+    marker: Path.join(directory, "s1.active.json"),
+    offsets: Path.join(container, "index", "offsets.jsonl")
+  }
+})
+
+const migrated = Effect.tap(inFolder, ({ file }) =>
+  Effect.flatMap(StoreMigration, (migration) => migration.migrate(file, { segmentBytes: 600 }))
+)
+
+const flip = (file: string, at: number): void => {
+  const broken = Fs.readFileSync(file)
+  broken[at] = (broken[at] ?? 0) ^ 1
+  Fs.writeFileSync(file, broken)
+}
+
+/** Offset of the middle of a line, lines counted from 0. */
+const insideLine = (file: string, line: number): number =>
+  Fs.readFileSync(file, "latin1")
+    .split("\n")
+    .slice(0, line)
+    .reduce((at, text) => at + text.length + 1, 20)
+
+const segment = (container: string, seq: number): string =>
+  Path.join(container, "segments", `${String(seq).padStart(16, "0")}.seg`)
+
+const write = (location: { readonly directory: string; readonly sessionId: string }) =>
+  Effect.scoped(Effect.flatMap(SessionStore, (store) => Effect.map(store.writer(location), (writer) => writer.repairs)))
+
+const live = <A, E>(program: Effect.Effect<A, E, SessionStore | StoreMigration | Scope.Scope>) =>
+  program.pipe(Effect.scoped, Effect.provide(Store.live))
+
+describe("opening for writing", () => {
+  it.live("takes no acknowledged frame for torn, also where a row before its own is damaged", () =>
+    live(
+      Effect.gen(function* () {
+        const { container, directory, location, offsets } = yield* inFolder
+        const store = yield* SessionStore
+        yield* Effect.scoped(
+          Effect.flatMap(store.create(directory, Sessions.headerLine()), (writer) =>
+            writer.appendAll(Sessions.chain(200))
+          )
+        )
+        flip(offsets, insideLine(offsets, 41))
+        flip(segment(container, 1), Fs.statSync(segment(container, 1)).size >> 1)
+        const before = Files.below(container)
+        const refused = yield* Effect.flip(write(location))
+        assert.strictEqual(refused._tag, "StoreDamaged")
+        assert.include(refused.message, "was acknowledged and is not whole any more")
+        assert.deepStrictEqual(Files.changed(before, Files.below(container)), [])
+      })
+    )
+  )
+
+  it.live("changes nothing when a sealed segment is found damaged while the index is made again", () =>
+    live(
+      Effect.gen(function* () {
+        const { container, ledger, location, offsets } = yield* migrated
+        flip(segment(container, 1), 300)
+        flip(offsets, insideLine(offsets, 0))
+        Fs.appendFileSync(ledger, '{"schema":')
+        const before = Files.below(container)
+        const refused = yield* Effect.flip(write(location))
+        assert.strictEqual(refused._tag, "StoreDamaged")
+        assert.deepStrictEqual(Files.changed(before, Files.below(container)), [])
+      })
+    )
+  )
+
+  it.live("undoes an unfinished cutover whose manifest is damaged", () =>
+    live(
+      Effect.gen(function* () {
+        const { file, ledger, location, manifest } = yield* migrated
+        Fs.writeFileSync(ledger, `${Fs.readFileSync(ledger, "utf8").split("\n").slice(0, 3).join("\n")}\n`)
+        Fs.writeFileSync(manifest, "{")
+        assert.strictEqual((yield* Effect.flip(write(location)))._tag, "StoreNotActive")
+        const store = yield* SessionStore
+        assert.strictEqual((yield* store.active(location))?.path, "s.jsonl")
+        const report = yield* store.verify(location)
+        assert.deepStrictEqual([report.state, report.findings], ["ROLLED_BACK", []])
+        assert.isTrue(Fs.readFileSync(file).equals(bytes))
+      })
+    )
+  )
+
+  it.live("leaves no entry behind that was appended, where the ledger lost its end and the manifest is damaged", () =>
+    live(
+      Effect.gen(function* () {
+        const { ledger, location, manifest } = yield* migrated
+        const store = yield* SessionStore
+        yield* Effect.scoped(Effect.flatMap(store.writer(location), (writer) => writer.append(later)))
+        Fs.writeFileSync(ledger, `${Fs.readFileSync(ledger, "utf8").split("\n").slice(0, 3).join("\n")}\n`)
+        Fs.writeFileSync(manifest, "{")
+        assert.isAtLeast((yield* write(location)).length, 1)
+        const reader = yield* store.reader(location)
+        assert.strictEqual(reader.entryCount, 7)
+      })
+    )
+  )
+
+  it.live("takes the source of a manifest that is made again from the newest migration only", () =>
+    live(
+      Effect.gen(function* () {
+        const { file, ledger, location, manifest } = yield* migrated
+        const store = yield* SessionStore
+        const migration = yield* StoreMigration
+        const back = yield* migration.rollback(location, { format: "sqlite_v1" })
+        yield* migration.migrate(back.path, { format: "sqlite_v1" })
+        yield* Effect.scoped(Effect.flatMap(store.writer(location), (writer) => writer.append(later)))
+        // Without its end, so that the end of the first one is the last that is told.
+        Fs.writeFileSync(ledger, Fs.readFileSync(ledger, "utf8").replace(/[^\n]*\n$/, ""))
+        Fs.writeFileSync(manifest, "{")
+        yield* write(location)
+        const found = Result.getOrThrow(Manifest.decode(Fs.readFileSync(manifest)))
+        assert.strictEqual(found.source?.path, Path.basename(back.path))
+        // A session that was created has no source, whatever its ledger tells of the containers before it.
+        yield* store.retire(location)
+        yield* Effect.scoped(store.create(location.directory, Sessions.headerLine()))
+        Fs.writeFileSync(manifest, "{")
+        yield* write(location)
+        const created = Result.getOrThrow(Manifest.decode(Fs.readFileSync(manifest)))
+        assert.deepStrictEqual([created.source, created.correlation_id], [null, null])
+        assert.isTrue(Fs.existsSync(file))
+      })
+    )
+  )
+})
+
+describe("the ledger", () => {
+  it.live("loses one event to a flipped bit, and verify names its line", () =>
+    live(
+      Effect.gen(function* () {
+        const { ledger, location } = yield* migrated
+        const store = yield* SessionStore
+        const migration = yield* StoreMigration
+        const was = yield* migration.ledger(location)
+        const start = insideLine(ledger, 1) - 20
+        flip(ledger, start + 20)
+        assert.deepStrictEqual(
+          yield* migration.ledger(location),
+          was.filter((_, at) => at !== 1)
+        )
+        const { findings } = yield* store.verify(location)
+        assert.deepStrictEqual(
+          findings.map(({ byte_offset, path }) => [path, byte_offset]),
+          [[ledger, start]]
+        )
+        const before = Fs.readFileSync(ledger)
+        yield* write(location)
+        yield* migration.rollback(location)
+        assert.isTrue(Fs.readFileSync(ledger).subarray(0, before.length).equals(before), "nothing is cut off")
+        assert.deepStrictEqual(
+          (yield* migration.ledger(location)).slice(-2).map(({ phase }) => phase),
+          ["rollback_planned", "rolled_back"]
+        )
+      })
+    )
+  )
+
+  it.live("goes on in the container that takes the place of a retired one", () =>
+    live(
+      Effect.gen(function* () {
+        const { file, location } = yield* migrated
+        const migration = yield* StoreMigration
+        yield* (yield* SessionStore).retire(location)
+        yield* migration.migrate(file)
+        assert.strictEqual((yield* migration.ledger(location)).filter(({ phase }) => phase === "completed").length, 2)
+      })
+    )
+  )
+})
+
+describe("names and ids", () => {
+  it("that lead out of the directory are refused", () => {
+    const marker = {
+      schema: ActiveStore.SCHEMA_ID,
+      session_id: "s1",
+      active: "native_v2",
+      path: "s1.v2",
+      manifest: "s1.v2/manifest.json",
+      correlation_id: null,
+      changed_at: Sessions.timestamp
+    } as const
+    const isRead = (changes: object) =>
+      Result.isSuccess(ActiveStore.decode(ActiveStore.encode({ ...marker, ...changes })))
+    assert.isTrue(isRead({}))
+    for (const path of ["..s", "...", "a\nb", "日本語.jsonl"]) assert.isTrue(isRead({ path }), path)
+    for (const path of ["", ".", "..", "../x", "/etc/passwd", "a/b", "a\\b", "a\0b"]) {
+      assert.isFalse(isRead({ path }), path)
+      assert.isFalse(isRead({ manifest: `${path}/manifest.json` }), path)
+    }
+    assert.isFalse(isRead({ manifest: "s1.v2/other.json" }))
+  })
+
+  it.live("of another session's container are noticed by reader, writer and verify", () =>
+    live(
+      Effect.gen(function* () {
+        const { container, directory, location, manifest } = yield* migrated
+        const store = yield* SessionStore
+        yield* Effect.scoped(
+          Effect.flatMap(store.create(directory, Sessions.headerLine("s2")), (writer) => writer.append(entries[0]!))
+        )
+        Fs.rmSync(container, { recursive: true })
+        Fs.cpSync(Path.join(directory, "s2.v2"), container, { recursive: true })
+        for (const how of ["copied", "with this session's manifest"] as const) {
+          if (how !== "copied") {
+            const { crc32: _crc32, ...rest } = JSON.parse(Fs.readFileSync(manifest, "utf8"))
+            Fs.writeFileSync(manifest, Manifest.encode({ ...rest, session_id: "s1" }))
+          }
+          const before = Files.below(container)
+          for (const failed of [
+            yield* Effect.flip(Effect.asVoid(Effect.scoped(store.reader(location)))),
+            yield* Effect.flip(Effect.asVoid(write(location)))
+          ]) {
+            assert.strictEqual(failed._tag, "StoreDamaged", how)
+            assert.include(failed.message, "session s2", how)
+          }
+          const invariants = (yield* store.verify(location)).findings.map(({ invariant }) => invariant)
+          assert.include(invariants, "INV-007", how)
+          assert.deepStrictEqual(Files.changed(before, Files.below(container)), [], how)
+        }
+      })
+    )
+  )
+
+  it.live("of another session's marker are noticed too", () =>
+    live(
+      Effect.gen(function* () {
+        const { location, marker } = yield* migrated
+        const { crc32: _crc32, ...rest } = JSON.parse(Fs.readFileSync(marker, "utf8"))
+        Fs.writeFileSync(marker, ActiveStore.encode({ ...rest, session_id: "s2" }))
+        const store = yield* SessionStore
+        assert.strictEqual((yield* Effect.flip(Effect.scoped(store.reader(location))))._tag, "StoreDamaged")
+        const { findings } = yield* store.verify(location)
+        assert.deepStrictEqual(
+          findings.map(({ invariant, path }) => [invariant, path]),
+          [["INV-007", marker]]
+        )
+      })
+    )
+  )
+
+  it.live("a damaged marker is a finding, and everything else is looked at all the same", () =>
+    live(
+      Effect.gen(function* () {
+        const { container, location, marker } = yield* migrated
+        flip(marker, 30)
+        flip(segment(container, 1), 300)
+        const { findings, segmentCount } = yield* (yield* SessionStore).verify(location)
+        assert.isAtLeast(segmentCount, 1)
+        const found = findings.map(({ invariant, path }) => `${invariant} ${path}`)
+        assert.include(found, `INV-007 ${marker}`)
+        assert.include(found, `INV-005 ${segment(container, 1)}`)
+      })
+    )
+  )
+})
+
+describe("the file that was migrated", () => {
+  const grown = Buffer.concat([bytes, Buffer.from(`${later.text}\n`)])
+  const edited = Buffer.from(bytes.toString("utf8").replace('"n":3', '"n":9'))
+  const both = Buffer.concat([edited, Buffer.from(`${later.text}\n`)])
+  it.live.each([
+    { what: "no" as const, now: bytes, grewBy: 0 },
+    { what: "grown" as const, now: grown, grewBy: grown.length - bytes.length },
+    { what: "rewritten" as const, now: edited, grewBy: 0 },
+    { what: "rewritten" as const, now: both, grewBy: grown.length - bytes.length }
+  ])("tells what was written to it since: $what, $grewBy more bytes", ({ grewBy, now, what }) =>
+    live(
+      Effect.gen(function* () {
+        const { file, location } = yield* migrated
+        const migration = yield* StoreMigration
+        Fs.writeFileSync(file, now)
+        const already = yield* migration.migrate(file)
+        assert.deepInclude(already, { outcome: "already", sourceChanged: what, sourceGrewBy: grewBy })
+        yield* Effect.scoped(Effect.flatMap((yield* SessionStore).writer(location), (writer) => writer.append(later)))
+        const back = yield* migration.rollback(location)
+        assert.deepInclude(back, { exported: true, sourceChanged: what })
+        assert.isTrue(Fs.readFileSync(file).equals(now))
+        const superseded = yield* migration.migrate(file)
+        assert.deepInclude(superseded, { outcome: "superseded", sourceChanged: what })
+      })
+    )
+  )
+
+  it.live("is migrated, and rolled back to, also while the manifest must be made again", () =>
+    live(
+      Effect.gen(function* () {
+        const { file, location, manifest } = yield* migrated
+        const migration = yield* StoreMigration
+        Fs.writeFileSync(manifest, "{")
+        assert.deepInclude(yield* migration.migrate(file), { outcome: "already", sourceChanged: "no", entryCount: 6 })
+        Fs.writeFileSync(manifest, "{")
+        assert.deepInclude(yield* migration.rollback(location), { path: file, exported: false })
+      })
+    )
+  )
+
+  it.live("has each of its findings once", () =>
+    live(
+      Effect.gen(function* () {
+        const { file } = yield* inFolder
+        Fs.writeFileSync(file, `${Sessions.headerLine().text}\n{"type":"custom","id":"","parentId":null}\n`)
+        const refused = yield* Effect.flip((yield* StoreMigration).migrate(file))
+        assert.strictEqual(refused._tag, "MigrationRefused")
+        assert.strictEqual(refused._tag === "MigrationRefused" && refused.findings.length, 1, refused.message)
+      })
+    )
+  )
+
+  it.live.each([
+    { name: "a text in place of bytes", at: 1, line: "text" as const, reason: "column line" },
+    { name: "a row missing", at: 5, line: "bytes" as const, reason: "row 1 of session_line is missing" }
+  ])("of sqlite_v1 is refused with an error, not a defect: $name", ({ at, line, reason }) =>
+    live(
+      Effect.gen(function* () {
+        const directory = yield* temporaryFolder
+        const file = Path.join(directory, "s.sqlite")
+        const database = new DatabaseSync(file)
+        database.exec("CREATE TABLE session_line (entry_seq INTEGER PRIMARY KEY, line)")
+        const insert = database.prepare("INSERT INTO session_line VALUES (?, ?)")
+        insert.run(0, Buffer.from(`${Sessions.headerLine().text}\n`))
+        const text = `${entries[0]?.text}\n`
+        insert.run(at, line === "text" ? text : Buffer.from(text))
+        database.close()
+        const failed = yield* Effect.flip((yield* StoreMigration).migrate(file, { format: "sqlite_v1" }))
+        assert.strictEqual(failed._tag, "StoreIoError")
+        assert.include(failed.message, reason)
+      })
+    )
+  )
+})
