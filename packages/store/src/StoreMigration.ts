@@ -39,7 +39,8 @@ import { type Snapshot } from "./WireField.ts"
 import { moveActive, readActive } from "./internal/activeStoreFile.ts"
 import * as Cutover from "./internal/cutover.ts"
 import { sizeOf } from "./internal/durable.ts"
-import { type ForeignFormat, isForeign, readBytes, snapshotOf, writeBytes } from "./internal/foreignStore.ts"
+import { type ForeignFormat, readBytes, snapshotOf, writeBytes } from "./internal/foreignStore.ts"
+import { type SourceChange, changeOf, changeSince, lastTold } from "./internal/sourceChange.ts"
 import { type SourceFinding, inspect } from "./internal/sourceSession.ts"
 import { readManifest, stepped, writeManifest } from "./internal/manifestFile.ts"
 import { check, fill } from "./internal/containerBuild.ts"
@@ -67,6 +68,8 @@ export class VerificationFailed extends Schema.TaggedError<VerificationFailed>()
   }
 }
 
+export type { SourceChange } from "./internal/sourceChange.ts"
+
 /** How to migrate. */
 export interface MigrateOptions {
   readonly format?: ForeignFormat
@@ -74,12 +77,6 @@ export interface MigrateOptions {
   /** Told how many of the source's bytes are in the container. */
   readonly onProgress?: (bytes: number) => Effect.Effect<void>
 }
-
-/**
- * What became of a file since a container took its place: `grown` behind the bytes that were migrated, or `rewritten`
- * within them (or not to be read any more). A file that is gone was not changed.
- */
-export type SourceChange = "no" | "grown" | "rewritten"
 
 /** What came of a migration. */
 export interface Migrated {
@@ -283,19 +280,6 @@ const make = Effect.gen(function* () {
     )
   })
 
-  /** What was written to a file since `before`, when `now` is what it holds. */
-  const changeSince = Effect.fnUntraced(function* (
-    file: string,
-    now: Snapshot,
-    before: Snapshot
-  ): Effect.fn.Return<SourceChange, StoreIoError, Needs> {
-    if (now.snapshot_id === before.snapshot_id) return "no"
-    const { format } = now
-    if (now.byte_length <= before.byte_length || !isForeign(format)) return "rewritten"
-    const then = yield* snapshotOf(format, now.path, readBytes(format, file), before.byte_length)
-    return then.snapshot_id === before.snapshot_id ? "grown" : "rewritten"
-  })
-
   /** A file that is not the active store, held against what the ledger last tells of it, or else of the session. */
   const superseded = Effect.fnUntraced(function* (
     location: StoreLayout.StoreLocation,
@@ -303,36 +287,17 @@ const make = Effect.gen(function* () {
     entryCount: number,
     now: Snapshot
   ): Effect.fn.Return<Migrated, StoreIoError, Needs> {
-    const layout = StoreLayout.of(path, StoreLayout.names(path, location).container)
-    const { events } = yield* MigrationLedger.read(layout)
-    const told = events
-      .flatMap(({ source, target }) => [source, target])
-      .filter((snapshot) => snapshot !== null && isForeign(snapshot.format))
-    const before = told.findLast((snapshot) => snapshot?.path === now.path) ?? told.at(-1)
-    const sourceChanged = before == null ? "no" : yield* changeSince(file, now, before)
+    const before = yield* lastTold(location, now.path)
+    const sourceChanged = before === undefined ? "no" : yield* changeSince(file, now, before)
     return {
       location,
       outcome: "superseded",
       entryCount,
       byteLength: now.byte_length,
       correlationId: null,
-      sourceGrewBy: before != null && sourceChanged === "grown" ? now.byte_length - before.byte_length : 0,
+      sourceGrewBy: before !== undefined && sourceChanged === "grown" ? now.byte_length - before.byte_length : 0,
       sourceChanged
     }
-  })
-
-  /** As `changeSince`, of what a container was migrated from; a file that is damaged now is no obstacle. */
-  const sourceChange = Effect.fnUntraced(function* (
-    location: StoreLayout.StoreLocation,
-    source: Snapshot | null
-  ): Effect.fn.Return<SourceChange, StoreIoError, Needs> {
-    if (source === null || !isForeign(source.format)) return "no"
-    const file = path.resolve(location.directory, source.path)
-    if (Option.isNone(yield* sizeOf(file))) return "no"
-    return yield* snapshotOf(source.format, source.path, readBytes(source.format, file)).pipe(
-      Effect.flatMap((now) => changeSince(file, now, source)),
-      Effect.catchTag("StoreIoError", () => Effect.succeed("rewritten" as const))
-    )
   })
 
   const rollback = Effect.fn("StoreMigration.rollback")(function* (
@@ -402,7 +367,10 @@ const make = Effect.gen(function* () {
           path.basename(layout.container),
           Stream.flattenIterable(reader.payloads)
         )
-        const source = yield* unchangedSource(location, manifest.source, held, format)
+        const change = yield* changeOf(location, manifest.source)
+        const { source: migrated } = manifest
+        const holdsAll = change === "no" && migrated?.format === format && migrated.snapshot_id === held.snapshot_id
+        const source = holdsAll ? migrated.path : undefined
         const correlation_id = manifest.correlation_id ?? (yield* newCorrelationId(location, held))
         const name = source ?? (yield* freeName(location, manifest.source, format))
         const file = path.resolve(location.directory, name)
@@ -433,26 +401,12 @@ const make = Effect.gen(function* () {
           path: file,
           format,
           exported: source === undefined,
-          sourceChanged: yield* sourceChange(location, manifest.source),
+          sourceChanged: change === "gone" ? "no" : change,
           entryCount: report.entryCount,
           correlationId: correlation_id
         }
       })
     )
-  })
-
-  /** The source's name, when it still holds just what the container holds. */
-  const unchangedSource = Effect.fnUntraced(function* (
-    location: StoreLayout.StoreLocation,
-    source: Snapshot | null,
-    held: Snapshot,
-    format: ForeignFormat
-  ): Effect.fn.Return<string | undefined, StoreIoError, Needs> {
-    if (source === null || source.format !== format || source.snapshot_id !== held.snapshot_id) return undefined
-    const file = path.resolve(location.directory, source.path)
-    if (Option.isNone(yield* sizeOf(file))) return undefined
-    const now = yield* snapshotOf(format, source.path, readBytes(format, file))
-    return now.snapshot_id === held.snapshot_id ? source.path : undefined
   })
 
   /** A name beside the source that is free. */

@@ -18,8 +18,7 @@ import * as Semaphore from "effect/Semaphore"
 import { type HeaderLine, type SessionEntry } from "@pi-sessions/core/SessionLine"
 import type * as Checkpoint from "./Checkpoint.ts"
 import type * as Manifest from "./Manifest.ts"
-import * as OffsetRow from "./OffsetRow.ts"
-import { type FrameInput, GENESIS, chainHash, encode } from "./SegmentFrame.ts"
+import { type FrameInput } from "./SegmentFrame.ts"
 import { EntryRefused, type StoreDamaged, type StoreFailed, StoreIoError } from "./StoreError.ts"
 import { type StoreLayout } from "./StoreLayout.ts"
 import * as StoreRecovery from "./StoreRecovery.ts"
@@ -28,10 +27,10 @@ import { type Head } from "./WireField.ts"
 import { AppendGroup, type Appended } from "./internal/AppendGroup.ts"
 import { AppendLog } from "./internal/AppendLog.ts"
 import { IndexLog } from "./internal/IndexLog.ts"
-import { type StoreView, openView } from "./internal/StoreView.ts"
+import { type StoreView, openPresent } from "./internal/StoreView.ts"
 import { sizeOf } from "./internal/durable.ts"
 import * as CheckpointFold from "./internal/checkpointFold.ts"
-import { headOf } from "./internal/frameLink.ts"
+import { framesOf } from "./internal/frameLink.ts"
 import { revised, stepped, writeManifest } from "./internal/manifestFile.ts"
 
 export type { Appended } from "./internal/AppendGroup.ts"
@@ -208,12 +207,6 @@ export class StoreWriter {
     (effect) => Effect.provideContext(effect, this.#services)
   )
 
-  /** Steps to a state that a migration or a rollback asks for. */
-  readonly step = (to: StoreState, changes: Partial<Manifest.Manifest> = {}) =>
-    this.#alone(Effect.suspend(() => Effect.andThen(this.#finish(), this.#step(to, changes)))).pipe(
-      Effect.provideContext(this.#services)
-    )
-
   /** Writes the index rows that wait, once what is under way is done. Whoever still has the writer is refused then. */
   readonly close = this.#turn.withPermits(1)(
     Effect.uninterruptible(
@@ -262,7 +255,7 @@ export class StoreWriter {
     ): Effect.fn.Return<void, WriteError, Needs | Scope.Scope> {
       yield* this.#finish()
       // For entries that are there already: opened once for all of them, when there is one.
-      const view = yield* Effect.cached(openExisting(this.layout))
+      const view = yield* Effect.cached(openPresent(this.layout))
       const accepted: Array<{ readonly request: Request; readonly appended: ReadonlyArray<Appended> }> = []
       const entries = new AppendGroup({
         path: this.layout.container,
@@ -308,27 +301,7 @@ export class StoreWriter {
         if (this.state !== "DIRTY") yield* this.#settle("DIRTY")
       }
       const segment = this.#openSegment()
-      const frames: Array<Buffer> = []
-      const rows: Array<OffsetRow.OffsetRow> = []
-      let head = this.#head
-      let byteOffset = segment.log.length
-      for (const input of inputs) {
-        const frame = {
-          segment_seq: segment.segmentSeq,
-          frame_seq: head?.segment_seq === segment.segmentSeq ? head.frame_seq + 1 : 1,
-          entry_seq: head === undefined ? 0 : head.entry_seq + 1,
-          entry_id: input.entryId,
-          parent_entry_id: input.parentId,
-          entry_type: input.entryType,
-          ...(input.unterminated === true ? { unterminated: true as const } : {}),
-          prev_hash: head?.chain_hash ?? GENESIS
-        }
-        const bytes = encode(frame, input.payload)
-        frames.push(bytes)
-        rows.push(OffsetRow.ofFrame(frame, byteOffset, bytes.length))
-        byteOffset += bytes.length
-        head = headOf(frame, chainHash(bytes))
-      }
+      const { frames, head, rows } = framesOf(inputs, segment.segmentSeq, segment.log.length, this.#head)
       yield* segment.log.write(frames.length === 1 ? frames[0]! : Buffer.concat(frames)).pipe(
         Effect.andThen(Effect.suspend(() => segment.log.commit())),
         Effect.tapCause(() =>
@@ -400,6 +373,8 @@ export class StoreWriter {
     Needs
   > {
     yield* this.#flushIndex()
+    // Recovery, where it was needed, has taken this step.
+    if (this.state === "INDEXED") return
     yield* this.#step("INDEXED", { index: this.#index.extent })
   })
 
@@ -412,7 +387,8 @@ export class StoreWriter {
     const flushed = yield* Effect.result(this.#index.flush())
     if (Result.isSuccess(flushed)) return
     if (Option.isSome(yield* sizeOf(this.layout.offsets))) return yield* flushed.failure
-    const { head, indexBytes } = yield* StoreRecovery.recover(this.layout, this.#manifest.session_id)
+    const { head, indexBytes, manifest } = yield* StoreRecovery.recover(this.layout, this.#manifest.session_id)
+    this.#manifest = manifest
     const row_count = head === undefined ? 0 : head.entry_seq + 1
     this.#index = new IndexLog(this.#path, this.layout.offsets, { byte_length: indexBytes, row_count })
     yield* this.#index.flush()
@@ -476,14 +452,6 @@ export class StoreWriter {
     }
   )
 }
-
-/** The store as it is, to compare entries that are there already. */
-const openExisting = (layout: StoreLayout) =>
-  openView(layout).pipe(
-    Effect.catchTag("StoreNotFound", ({ path }) =>
-      Effect.fail(new StoreIoError({ path, operation: "read", reason: "the container is not there any more" }))
-    )
-  )
 
 const payloadAt = Effect.fnUntraced(function* (view: StoreView, entrySeq: number) {
   const [frame] = yield* view.frames(yield* view.rows(entrySeq, entrySeq + 1))

@@ -18,7 +18,7 @@ import * as Semaphore from "effect/Semaphore"
 import * as Manifest from "../Manifest.ts"
 import * as OffsetRow from "../OffsetRow.ts"
 import { type FoundFrame, chainHash, decode } from "../SegmentFrame.ts"
-import { StoreDamaged, type StoreIoError, StoreNotFound } from "../StoreError.ts"
+import { StoreDamaged, StoreIoError, StoreNotFound } from "../StoreError.ts"
 import { type StoreLayout, numberOf } from "../StoreLayout.ts"
 import { type Head } from "../WireField.ts"
 import { IndexFile, rowsIn } from "./IndexFile.ts"
@@ -350,3 +350,11 @@ export const openView = Effect.fn("StoreView.open")(function* (
 })
 
 const scoped = (view: StoreView) => Effect.acquireRelease(Effect.succeed(view), (view) => view.close)
+
+/** As `openView`, of a container that must be there: it is being written to. */
+export const openPresent = (layout: StoreLayout) =>
+  openView(layout).pipe(
+    Effect.catchTag("StoreNotFound", ({ path }) =>
+      Effect.fail(new StoreIoError({ path, operation: "read", reason: "the container is not there any more" }))
+    )
+  )

@@ -7,11 +7,11 @@ import * as ActivePath from "../ActivePath.ts"
 import * as Checkpoint from "../Checkpoint.ts"
 import type * as Manifest from "../Manifest.ts"
 import { type OffsetRow } from "../OffsetRow.ts"
-import { type StoreDamaged, StoreIoError } from "../StoreError.ts"
+import { type StoreDamaged, type StoreIoError } from "../StoreError.ts"
 import { type StoreLayout } from "../StoreLayout.ts"
 import { entriesOf, newestCheckpoint } from "../StoreReader.ts"
 import { type Head } from "../WireField.ts"
-import { openView } from "./StoreView.ts"
+import { openPresent } from "./StoreView.ts"
 import { replaceFile } from "./durable.ts"
 import { nowInstant } from "./manifestFile.ts"
 
@@ -25,11 +25,7 @@ export const fold = Effect.fnUntraced(function* (
   StoreIoError | StoreDamaged,
   FileSystem.FileSystem | Path.Path | Scope.Scope
 > {
-  const view = yield* openView(layout).pipe(
-    Effect.catchTag("StoreNotFound", ({ path }) =>
-      Effect.fail(new StoreIoError({ path, operation: "read", reason: "the container is not there any more" }))
-    )
-  )
+  const view = yield* openPresent(layout)
   const previous = yield* newestCheckpoint(view)
   const leaf = head.entry_seq === 0 ? undefined : yield* view.row(head.entry_seq)
   const read = (rows: ReadonlyArray<OffsetRow>) => Effect.map(view.frames(rows), entriesOf)

@@ -1,5 +1,6 @@
-/** The rule by which one frame follows another: INV-002 and INV-005 for neighbours. */
-import { type FrameFields, GENESIS, type SegmentFrame } from "../SegmentFrame.ts"
+/** How one frame follows another: INV-002 and INV-005 for neighbours, and making those that do. */
+import * as OffsetRow from "../OffsetRow.ts"
+import { type FrameFields, type FrameInput, GENESIS, type SegmentFrame, chainHash, encode } from "../SegmentFrame.ts"
 import { type Head } from "../WireField.ts"
 
 /** A frame as the head that the next one must follow. */
@@ -20,4 +21,39 @@ export const follows = (head: Head | undefined, segmentSeq: number, frame: Segme
   if (frame.frame_seq !== expectedFrame) return `frame_seq ${frame.frame_seq} in place of ${expectedFrame}`
   if (frame.prev_hash !== (head?.chain_hash ?? GENESIS)) return "the hash chain does not continue here"
   return undefined
+}
+
+/** The frames of lines that go behind `previous`, into a segment that has `byteLength` bytes, and their index rows. */
+export const framesOf = (
+  inputs: ReadonlyArray<FrameInput>,
+  segmentSeq: number,
+  byteLength: number,
+  previous: Head | undefined
+): {
+  readonly frames: ReadonlyArray<Buffer>
+  readonly rows: ReadonlyArray<OffsetRow.OffsetRow>
+  readonly head: Head | undefined
+} => {
+  const frames: Array<Buffer> = []
+  const rows: Array<OffsetRow.OffsetRow> = []
+  let head = previous
+  let byteOffset = byteLength
+  for (const input of inputs) {
+    const frame = {
+      segment_seq: segmentSeq,
+      frame_seq: head?.segment_seq === segmentSeq ? head.frame_seq + 1 : 1,
+      entry_seq: head === undefined ? 0 : head.entry_seq + 1,
+      entry_id: input.entryId,
+      parent_entry_id: input.parentId,
+      entry_type: input.entryType,
+      ...(input.unterminated === true ? { unterminated: true as const } : {}),
+      prev_hash: head?.chain_hash ?? GENESIS
+    }
+    const bytes = encode(frame, input.payload)
+    frames.push(bytes)
+    rows.push(OffsetRow.ofFrame(frame, byteOffset, bytes.length))
+    byteOffset += bytes.length
+    head = headOf(frame, chainHash(bytes))
+  }
+  return { frames, rows, head }
 }
