@@ -4,7 +4,7 @@ import { spawn, spawnSync } from "node:child_process"
 import { createServer } from "node:http"
 import * as FileSystem from "node:fs"
 import * as Path from "node:path"
-import { temporaryFolder } from "@pi-sessions/testing/HermeticPi"
+import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as LargeSession from "@pi-sessions/testing/LargeSession"
 
 const bundle = Path.resolve(import.meta.dirname, "../dist/main.js")

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import * as Files from "node:fs"
 import * as Path from "node:path"
 import * as Session from "@pi-sessions/core/Session"
-import { temporaryFolder } from "@pi-sessions/testing/HermeticPi"
+import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as LargeSession from "@pi-sessions/testing/LargeSession"
 import { call } from "./support/callCli.ts"
 import { fixtures } from "./support/storeFolder.ts"
@@ -180,6 +180,6 @@ describe("pi-sessions doctor", () => {
         assert.strictEqual(Files.statSync(session.repaired.path).size, size - '{"type":"message","id":"torn'.length)
         process.stdout.write(`Doctor: ${size} bytes examined and mended in ${Math.round(took)} ms\n`)
       }),
-    120_000
+    600_000
   )
 })

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import * as Files from "node:fs"
 import * as Path from "node:path"
 import { SessionEntry } from "@pi-sessions/core/SessionLine"
-import { temporaryFolder } from "@pi-sessions/testing/HermeticPi"
+import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import { call } from "./support/callCli.ts"
 import { branches, fixtures, flipByte, oneSession, store, writing } from "./support/storeFolder.ts"
 

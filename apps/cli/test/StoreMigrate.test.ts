@@ -4,7 +4,7 @@ import * as Files from "node:fs"
 import * as Path from "node:path"
 import { SessionEntry } from "@pi-sessions/core/SessionLine"
 import * as Manifest from "@pi-sessions/store/Manifest"
-import { temporaryFolder } from "@pi-sessions/testing/HermeticPi"
+import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import { call } from "./support/callCli.ts"
 import { branches, fixtures, line, oneSession, store, writing } from "./support/storeFolder.ts"
 

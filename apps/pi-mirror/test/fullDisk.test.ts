@@ -57,6 +57,6 @@ describe.skipIf(refused).each(versions)("Pi %s, its mirror's threads and state o
       assert.deepStrictEqual(FileSystem.readFileSync(target), FileSystem.readFileSync(file))
       assert.include(FileSystem.readFileSync(file, "utf8"), "and plums")
     }),
-    120_000
+    600_000
   )
 })

@@ -92,7 +92,7 @@ describe.each(versions)("Pi %s", (version) => {
           `each once and in order\n`
       )
     }),
-    120_000 + kills * 5_000
+    600_000 + kills * 5_000
   )
 
   it.live(
@@ -112,6 +112,6 @@ describe.each(versions)("Pi %s", (version) => {
       assert.strictEqual(yield* second.stop, 0)
       assert.isAbove(check(place, file).held, 3)
     }),
-    120_000
+    600_000
   )
 })

@@ -88,6 +88,6 @@ describe.each(versions)("Pi %s", (version) => {
         assert.isAbove(counts[type] ?? 0, 0, type)
       }
     }),
-    120_000
+    600_000
   )
 })

@@ -105,6 +105,6 @@ describe.each(versions)("Pi %s", (version) => {
       const answers = entries.filter(({ type }) => type === "pi.assistant")
       assert.strictEqual(answers.length, 3, "the old answer is projected once, though its entry has another id now")
     }),
-    120_000
+    600_000
   )
 })

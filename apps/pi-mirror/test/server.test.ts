@@ -61,7 +61,7 @@ describe.each(versions)("Pi %s", (version) => {
       assert.strictEqual(server.entries(threadId)[0]?.type, "pi.request_context")
       assert.notInclude(leftOnDisk(place), TOKEN)
     }),
-    120_000
+    600_000
   )
 
   it.live(
@@ -88,7 +88,7 @@ describe.each(versions)("Pi %s", (version) => {
       assert.match(printed.stderr, /^pi-mirror: .*refused the token.*\n$/)
       assert.notInclude(printed.stdout + printed.stderr, TOKEN)
     }),
-    120_000
+    600_000
   )
 
   it.live(
@@ -103,6 +103,6 @@ describe.each(versions)("Pi %s", (version) => {
         []
       )
     }),
-    120_000
+    600_000
   )
 })

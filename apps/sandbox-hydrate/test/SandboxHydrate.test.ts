@@ -4,6 +4,7 @@ import { spawn, spawnSync } from "node:child_process"
 import * as FileSystem from "node:fs"
 import * as Path from "node:path"
 import * as HermeticPi from "@pi-sessions/testing/HermeticPi"
+import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import { cliPath, versions } from "@pi-sessions/testing/PiVersion"
 import * as ScriptedModel from "@pi-sessions/testing/ScriptedModel"
 import { FLAGS, parse } from "../src/Arguments.ts"
@@ -45,7 +46,7 @@ describe("sandbox-hydrate", () => {
 
   it.effect("prints the path below arbe-sessions/THREAD, and does nothing the second time", () =>
     Effect.gen(function* () {
-      const cwd = yield* HermeticPi.temporaryFolder
+      const cwd = yield* temporaryFolder
       const first = run(["--file", thread], cwd, { env: { ARBE_THREAD_ID: "th/1" } })
       assert.strictEqual(first.status, 0, first.stderr)
       const path = first.stdout.trimEnd()
@@ -59,7 +60,7 @@ describe("sandbox-hydrate", () => {
 
   it.effect("tells wrong usage from failure", () =>
     Effect.gen(function* () {
-      const cwd = yield* HermeticPi.temporaryFolder
+      const cwd = yield* temporaryFolder
       for (const args of [[], ["--nonsense"], ["--file", thread, "--mode", "x"], ["--thread", "t"]]) {
         const { status, stdout, stderr } = run(args, cwd)
         assert.deepStrictEqual([status, stdout], [2, ""], stderr)
@@ -78,7 +79,7 @@ describe("sandbox-hydrate", () => {
     const how = node.length === 0 ? "in its own process" : "as a child"
     it.effect(`becomes the command ${how}: session flag, arguments, directory, exit code`, () =>
       Effect.gen(function* () {
-        const cwd = yield* HermeticPi.temporaryFolder
+        const cwd = yield* temporaryFolder
         FileSystem.mkdirSync(Path.join(cwd, "work"))
         script(cwd, "pi", 'echo "$PWD|$*"; exit 7')
         const env = { PATH: `${cwd}:${process.env["PATH"] ?? ""}` }
@@ -94,7 +95,7 @@ describe("sandbox-hydrate", () => {
 
     it.live(`passes signals on ${how}`, () =>
       Effect.gen(function* () {
-        const cwd = yield* HermeticPi.temporaryFolder
+        const cwd = yield* temporaryFolder
         script(cwd, "pi", "trap 'exit 42' TERM; echo ready; while :; do sleep 0.05; done")
         const child = spawn(process.execPath, [...node, bundle, "--file", thread, "--", "./pi"], { cwd })
         const exit = yield* Effect.callback<number | null>((resume) => {

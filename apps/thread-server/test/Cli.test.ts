@@ -5,7 +5,7 @@ import * as FileSystem from "node:fs"
 import * as Http from "node:http"
 import * as Net from "node:net"
 import * as Path from "node:path"
-import { temporaryFolder } from "@pi-sessions/testing/HermeticPi"
+import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 
 const bundle = Path.resolve(import.meta.dirname, "../dist/main.js")
 const TOKEN = "tok-5ecret-5ecret"

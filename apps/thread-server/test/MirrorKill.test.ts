@@ -13,7 +13,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { Mirror } from "@pi-sessions/reconstruction/Mirror"
 import { ThreadSink } from "@pi-sessions/reconstruction/ThreadSink"
 import { ThreadSource } from "@pi-sessions/reconstruction/ThreadSource"
-import { temporaryFolder } from "@pi-sessions/testing/HermeticPi"
+import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import { type ServerProcess, start } from "./support/serverProcess.ts"
 

@@ -11,7 +11,7 @@ import { ThreadApi } from "@pi-sessions/reconstruction/ThreadApi"
 import * as ThreadSink from "@pi-sessions/reconstruction/ThreadSink"
 import * as ThreadSource from "@pi-sessions/reconstruction/ThreadSource"
 import * as FullDisk from "@pi-sessions/testing/FullDisk"
-import { temporaryFolder } from "@pi-sessions/testing/HermeticPi"
+import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import * as ThreadServer from "../src/ThreadServer.ts"
 

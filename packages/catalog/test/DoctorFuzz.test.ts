@@ -3,7 +3,7 @@
  * repaired one has no errors and is not repaired again, and everything in it that was sound is there byte for byte.
  */
 import { assert, describe, it } from "@effect/vitest"
-import * as HermeticPi from "@pi-sessions/testing/HermeticPi"
+import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as PiVersion from "@pi-sessions/testing/PiVersion"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import * as SessionWalk from "@pi-sessions/testing/SessionWalk"
@@ -122,7 +122,7 @@ describe.each(PiVersion.versions)("damaged sessions of Pi %s", (version) => {
   it.effect(
     "are examined and repaired, whatever happened to them",
     Effect.fnUntraced(function* () {
-      const root = yield* HermeticPi.temporaryFolder
+      const root = yield* temporaryFolder
       const walks: Array<Buffer> = []
       for (let seed = 1; seed <= 10; seed++) {
         const dir = Path.join(root, String(seed))

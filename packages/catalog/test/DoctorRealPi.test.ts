@@ -4,6 +4,7 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import * as HermeticPi from "@pi-sessions/testing/HermeticPi"
+import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as PiModule from "@pi-sessions/testing/PiModule"
 import * as PiVersion from "@pi-sessions/testing/PiVersion"
 import * as ScriptedModel from "@pi-sessions/testing/ScriptedModel"
@@ -93,7 +94,7 @@ const observed = (before: Buffer, run: Run, expected: ReadonlyArray<string>): Do
 
 /** How many entries can be reached in the tree that Pi makes of a session. */
 const reachable = Effect.fnUntraced(function* (version: PiVersion.PiVersion, bytes: Uint8Array) {
-  const folder = yield* HermeticPi.temporaryFolder
+  const folder = yield* temporaryFolder
   const file = Path.join(folder, "s.jsonl")
   Fs.writeFileSync(file, bytes)
   const pi = yield* Effect.promise(() => PiModule.load(version))

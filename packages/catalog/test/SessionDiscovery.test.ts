@@ -4,12 +4,12 @@ import { ConfigProvider, Effect, FileSystem, Layer } from "effect"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import { SessionSource } from "@pi-sessions/session-file/SessionSource"
-import * as HermeticPi from "@pi-sessions/testing/HermeticPi"
+import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as SessionDiscovery from "../src/SessionDiscovery.ts"
 
 /** A home with Pi's folders in it, and discovery under an environment. */
 const workbench = Effect.gen(function* () {
-  const home = yield* HermeticPi.temporaryFolder
+  const home = yield* temporaryFolder
   const opened: Array<string> = []
   const watched = Effect.map(FileSystem.FileSystem, (fs) => ({
     ...fs,

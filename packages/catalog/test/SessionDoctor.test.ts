@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as SessionWalk from "@pi-sessions/testing/SessionWalk"
-import * as HermeticPi from "@pi-sessions/testing/HermeticPi"
+import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as PiVersion from "@pi-sessions/testing/PiVersion"
 import { Effect } from "effect"
 import * as Fs from "node:fs"
@@ -107,7 +107,7 @@ describe("examine", () => {
   it.effect.each(PiVersion.versions)(
     "finds no damage in sessions that Pi %s wrote",
     Effect.fnUntraced(function* (version) {
-      const root = yield* HermeticPi.temporaryFolder
+      const root = yield* temporaryFolder
       for (let seed = 1; seed <= 40; seed++) {
         const dir = Path.join(root, String(seed))
         const walk = yield* Effect.promise(() =>
@@ -119,7 +119,7 @@ describe("examine", () => {
         }
       }
     }, Effect.scoped),
-    120_000
+    600_000
   )
 
   it("says of what lies outside of the context that it waits there", () => {

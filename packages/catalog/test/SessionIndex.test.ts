@@ -6,7 +6,7 @@ import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { Sqlite } from "@pi-sessions/sqlite/Sqlite"
-import { temporaryFolder } from "@pi-sessions/testing/HermeticPi"
+import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as SessionIndex from "../src/SessionIndex.ts"
 
 /** Copied from seed 004 by hand. */

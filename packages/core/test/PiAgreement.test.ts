@@ -2,7 +2,7 @@
  * The real Pis as oracles: on files that they wrote themselves, our tree, branches, labels and contexts are theirs.
  */
 import { assert, describe, it } from "@effect/vitest"
-import * as HermeticPi from "@pi-sessions/testing/HermeticPi"
+import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as PiModule from "@pi-sessions/testing/PiModule"
 import * as PiVersion from "@pi-sessions/testing/PiVersion"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
@@ -213,7 +213,7 @@ describe.each(PiVersion.versions)("files that no Pi wrote, read by Pi %s", (vers
     "are read by us in the same way, in version %s of the format",
     Effect.fnUntraced(function* (formatVersion) {
       const pi = yield* Effect.promise(() => PiModule.load(version))
-      const path = Path.join(yield* HermeticPi.temporaryFolder, "wild.jsonl")
+      const path = Path.join(yield* temporaryFolder, "wild.jsonl")
       const count = settings.walks(200)
       for (const seed of settings.seeds(count)) {
         const random = SeededRandom.make(seed)
@@ -237,7 +237,7 @@ describe.each(PiVersion.versions)("the corpus, read by Pi %s", (version) => {
     "is read by us in the same way",
     Effect.fnUntraced(function* () {
       const pi = yield* Effect.promise(() => PiModule.load(version))
-      const dir = yield* HermeticPi.temporaryFolder
+      const dir = yield* temporaryFolder
       const paths = files.corpus()
       let compared = 0
       const passedOver: Array<string> = []

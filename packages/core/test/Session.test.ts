@@ -65,7 +65,7 @@ describe("Session.print", () => {
     const paths = files.fixtures()
     assert.deepStrictEqual(unfaithful(paths), [])
     settings.note(`Session.print: ${paths.length} fixtures`)
-  }, 120_000)
+  }, 600_000)
 
   it("prints every session of the corpus byte for byte", () => {
     const paths = files.corpus()

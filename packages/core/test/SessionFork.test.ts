@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import * as HermeticPi from "@pi-sessions/testing/HermeticPi"
+import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as PiModule from "@pi-sessions/testing/PiModule"
 import * as PiVersion from "@pi-sessions/testing/PiVersion"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
@@ -68,7 +68,7 @@ describe.each(PiVersion.versions)("SessionFork.branch of walks of Pi %s", (versi
     "writes what createBranchedSession writes",
     Effect.fnUntraced(function* () {
       const count = settings.walks(100)
-      const dir = yield* HermeticPi.temporaryFolder
+      const dir = yield* temporaryFolder
       for (const piVersion of PiVersion.versions) {
         const pi = yield* Effect.promise(() => PiModule.load(piVersion))
         let compared = 0
@@ -229,7 +229,7 @@ describe.each(PiVersion.versions)("SessionFork.whole, beside forkFrom of Pi %s",
     "writes the same bytes for random walks",
     Effect.fnUntraced(function* () {
       const pi = yield* Effect.promise(() => PiModule.load(version))
-      const dir = yield* HermeticPi.temporaryFolder
+      const dir = yield* temporaryFolder
       let compared = 0
       for (const walked of PiVersion.versions) {
         for (const { name, path, session } of yield* walkFiles(walked, settings.walks(60))) {
@@ -248,7 +248,7 @@ describe.each(PiVersion.versions)("SessionFork.whole, beside forkFrom of Pi %s",
     "keeps the entries that Pi keeps of files that no Pi wrote",
     Effect.fnUntraced(function* () {
       const pi = yield* Effect.promise(() => PiModule.load(version))
-      const dir = yield* HermeticPi.temporaryFolder
+      const dir = yield* temporaryFolder
       const path = Path.join(dir, "wild.jsonl")
       let compared = 0
       for (const seed of settings.seeds(settings.walks(100))) {

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import * as HermeticPi from "@pi-sessions/testing/HermeticPi"
+import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as PiModule from "@pi-sessions/testing/PiModule"
 import * as PiVersion from "@pi-sessions/testing/PiVersion"
 import { Effect } from "effect"
@@ -118,7 +118,7 @@ describe.each(PiVersion.versions)("SessionMigration, beside Pi %s", (version) =>
     "turns %s into what Pi turns it into",
     Effect.fnUntraced(function* (name) {
       const pi = yield* Effect.promise(() => PiModule.load(version))
-      const path = Path.join(yield* HermeticPi.temporaryFolder, "old.jsonl")
+      const path = Path.join(yield* temporaryFolder, "old.jsonl")
       const text = files[name] ?? ""
       Fs.writeFileSync(path, text)
       const manager = pi.SessionManager.open(path)

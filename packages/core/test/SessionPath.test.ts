@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as HermeticPi from "@pi-sessions/testing/HermeticPi"
+import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as PiModule from "@pi-sessions/testing/PiModule"
 import * as PiVersion from "@pi-sessions/testing/PiVersion"
 import { Effect } from "effect"
@@ -43,7 +44,7 @@ describe.each(PiVersion.versions)("SessionPath, beside Pi %s", (version) => {
     "puts the sessions of %s where Pi puts them",
     Effect.fnUntraced(function* (cwd) {
       const pi = yield* Effect.promise(() => PiModule.load(version))
-      const home = yield* HermeticPi.temporaryFolder
+      const home = yield* temporaryFolder
       const agentDir = Path.join(home, "agent")
       const manager = withEnvironment({ HOME: home, PI_CODING_AGENT_DIR: agentDir }, () =>
         pi.SessionManager.create(cwd, "")
@@ -65,7 +66,7 @@ describe.each(PiVersion.versions)("SessionPath, beside Pi %s", (version) => {
     "finds the agent folder that PI_CODING_AGENT_DIR=%s means",
     Effect.fnUntraced(function* (template) {
       const pi = yield* Effect.promise(() => PiModule.load(version))
-      const home = yield* HermeticPi.temporaryFolder
+      const home = yield* temporaryFolder
       const agentDir = template.startsWith("file:")
         ? Url.pathToFileURL(Path.join(home, "by url")).href
         : template === "relative"

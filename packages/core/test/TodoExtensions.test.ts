@@ -1,6 +1,7 @@
 /** The two todo lists of seed 001 in the real Pi: examples/pi-todos, bundled as its users would bundle it. */
 import { assert, describe, it } from "@effect/vitest"
 import * as HermeticPi from "@pi-sessions/testing/HermeticPi"
+import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as PiRpc from "@pi-sessions/testing/PiRpc"
 import * as PiVersion from "@pi-sessions/testing/PiVersion"
 import * as ScriptedModel from "@pi-sessions/testing/ScriptedModel"
@@ -118,7 +119,7 @@ const makePlace = Effect.fnUntraced(function* (version: PiVersion.PiVersion) {
 
 it.effect("the example's types check", () =>
   Effect.gen(function* () {
-    const folder = Path.join(yield* HermeticPi.temporaryFolder, "pi-todos")
+    const folder = Path.join(yield* temporaryFolder, "pi-todos")
     install(folder)
     // Here the package is its source, which imports files by their own names and needs the types of Node.
     const options = ["--allowImportingTsExtensions", "--types", "node"]

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import * as HermeticPi from "@pi-sessions/testing/HermeticPi"
+import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as PiModule from "@pi-sessions/testing/PiModule"
 import * as PiVersion from "@pi-sessions/testing/PiVersion"
 import { Effect } from "effect"
@@ -34,7 +34,7 @@ describe.each(PiVersion.versions)("TreeNavigation, beside Pi %s", (version) => {
     Effect.fnUntraced(function* () {
       const pi = yield* Effect.promise(() => PiModule.load(version))
       const navigate = yield* Effect.promise(() => piNavigation.load(version))
-      const dir = yield* HermeticPi.temporaryFolder
+      const dir = yield* temporaryFolder
       let moves = 0
       for (const { name, path, session, random } of yield* walkFiles(version, settings.walks(80))) {
         const manager = pi.SessionManager.open(copyOf(dir, path))
@@ -95,7 +95,7 @@ describe.each(PiVersion.versions)("TreeNavigation, beside Pi %s", (version) => {
     "branchWithSummary writes the entry that Pi writes",
     Effect.fnUntraced(function* () {
       const pi = yield* Effect.promise(() => PiModule.load(version))
-      const dir = yield* HermeticPi.temporaryFolder
+      const dir = yield* temporaryFolder
       for (const { name, path, session, random } of yield* walkFiles(version, settings.walks(40))) {
         const entries = session.tree.getEntries()
         const details = random.chance(0.5) ? { readFiles: ["a"], modifiedFiles: [] } : undefined
@@ -132,7 +132,7 @@ describe.each(PiVersion.versions)("TreeNavigation, beside Pi %s", (version) => {
     "labelEntry writes the entry that Pi writes",
     Effect.fnUntraced(function* () {
       const pi = yield* Effect.promise(() => PiModule.load(version))
-      const dir = yield* HermeticPi.temporaryFolder
+      const dir = yield* temporaryFolder
       for (const { name, path, session } of yield* walkFiles(version, settings.walks(10))) {
         for (const label of ["x", "", undefined]) {
           const manager = pi.SessionManager.open(copyOf(dir, path))

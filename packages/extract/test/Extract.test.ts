@@ -4,7 +4,7 @@ import { Effect, FileSystem, Layer, Result, Runtime, Schema } from "effect"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import { type JsonObject } from "@pi-sessions/core/Json"
-import * as HermeticPi from "@pi-sessions/testing/HermeticPi"
+import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import { SessionSource } from "@pi-sessions/session-file/SessionSource"
 import { Extract, type ExtractOptions } from "../src/Extract.ts"
 import { ExtractReport } from "../src/ExtractReport.ts"
@@ -48,7 +48,7 @@ const FILES: { readonly [path: string]: string } = {
 
 /** A folder with the sessions above in `sessions`, and a run over them. */
 const workbench = Effect.gen(function* () {
-  const root = yield* HermeticPi.temporaryFolder
+  const root = yield* temporaryFolder
   const sessions = Path.join(root, "sessions")
   for (const [name, content] of Object.entries(FILES)) {
     Fs.mkdirSync(Path.dirname(Path.join(sessions, name)), { recursive: true })

@@ -79,6 +79,6 @@ describe.each(versions)("a fork that Pi %s made of a hydrated session", (version
         [true, true, true]
       )
     }),
-    120_000
+    600_000
   )
 })

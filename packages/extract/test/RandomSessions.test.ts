@@ -8,7 +8,7 @@ import { isArray, isObject, stringAt, type Json, type JsonObject } from "@pi-ses
 import * as ModelContext from "@pi-sessions/core/ModelContext"
 import * as Session from "@pi-sessions/core/Session"
 import * as SessionContext from "@pi-sessions/core/SessionContext"
-import * as HermeticPi from "@pi-sessions/testing/HermeticPi"
+import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as PiVersion from "@pi-sessions/testing/PiVersion"
 import * as SessionWalk from "@pi-sessions/testing/SessionWalk"
 import { type ExtractedSession } from "../src/ExtractedSession.ts"
@@ -30,7 +30,7 @@ interface Case {
 }
 
 const cases = Effect.fnUntraced(function* (version: PiVersion.PiVersion) {
-  const root = yield* HermeticPi.temporaryFolder
+  const root = yield* temporaryFolder
   const found: Array<Case> = []
   for (let seed = FIRST_SEED; seed < FIRST_SEED + WALKS; seed++) {
     const dir = Path.join(root, String(seed))

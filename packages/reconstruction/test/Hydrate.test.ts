@@ -4,7 +4,7 @@ import { Effect, Layer } from "effect"
 import { createHash } from "node:crypto"
 import * as FileSystem from "node:fs"
 import * as Path from "node:path"
-import { temporaryFolder } from "@pi-sessions/testing/HermeticPi"
+import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import { Hydrate, type HydrateOptions } from "../src/Hydrate.ts"
 import { ThreadSource } from "../src/ThreadSource.ts"
 

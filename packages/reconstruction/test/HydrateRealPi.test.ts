@@ -87,12 +87,12 @@ const check = Effect.fnUntraced(function* (version: PiVersion, thread: string, h
 describe("the real Pi continues a hydrated session", () => {
   for (const version of versions) {
     for (const thread of Object.keys(WORDS)) {
-      it.live(`${version} by --session: ${thread}`, () => check(version, thread, "session"), 120_000)
+      it.live(`${version} by --session: ${thread}`, () => check(version, thread, "session"), 600_000)
     }
     it.live(
       `${version} by --session-dir and --continue`,
       () => check(version, "rename-module.jsonl", "continue"),
-      120_000
+      600_000
     )
 
     it.live(
@@ -107,7 +107,7 @@ describe("the real Pi continues a hydrated session", () => {
         assert.isFalse(messages.some(({ role, tool_calls }) => role === "tool" || (tool_calls?.length ?? 0) > 0))
         assert.include(messages.map(ScriptedModel.textOf).join("\n"), "42 passed")
       }),
-      120_000
+      600_000
     )
   }
 })

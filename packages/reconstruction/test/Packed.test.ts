@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { execFileSync } from "node:child_process"
 import * as FileSystem from "node:fs"
 import * as Path from "node:path"
-import { temporaryFolder } from "@pi-sessions/testing/HermeticPi"
+import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 
 const root = Path.resolve(import.meta.dirname, "../../..")
 const packages = ["core", "session-file", "reconstruction"]

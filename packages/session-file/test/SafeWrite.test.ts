@@ -3,7 +3,7 @@ import { NodeServices } from "@effect/platform-node"
 import { Effect, FileSystem } from "effect"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
-import { temporaryFolder } from "@pi-sessions/testing/HermeticPi"
+import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as SafeWrite from "../src/SafeWrite.ts"
 
 /** The file system, telling what is done to it in order. */

@@ -4,7 +4,7 @@ import { Effect, Stream } from "effect"
 import * as FileSystem from "node:fs"
 import * as Path from "node:path"
 import * as Session from "@pi-sessions/core/Session"
-import { temporaryFolder } from "@pi-sessions/testing/HermeticPi"
+import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as LargeSession from "@pi-sessions/testing/LargeSession"
 import { SessionSource } from "../src/SessionSource.ts"
 

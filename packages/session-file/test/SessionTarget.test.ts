@@ -4,7 +4,7 @@ import { Effect, FileSystem as FS } from "effect"
 import * as FileSystem from "node:fs"
 import * as Path from "node:path"
 import * as Session from "@pi-sessions/core/Session"
-import { temporaryFolder } from "@pi-sessions/testing/HermeticPi"
+import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import { SessionTarget } from "../src/SessionTarget.ts"
 
 const header = (id: string) =>

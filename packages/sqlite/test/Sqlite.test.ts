@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Scope } from "effect"
 import * as FileSystem from "node:fs"
 import * as Path from "node:path"
-import { temporaryFolder } from "@pi-sessions/testing/HermeticPi"
+import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as Sqlite from "../src/Sqlite.ts"
 
 const open = (path: string, options?: Sqlite.OpenOptions) =>

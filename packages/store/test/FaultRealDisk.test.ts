@@ -4,7 +4,7 @@ import * as Path from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as FullDisk from "@pi-sessions/testing/FullDisk"
-import * as HermeticPi from "@pi-sessions/testing/HermeticPi"
+import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import { SessionStore } from "../src/SessionStore.ts"
 import { StoreMigration } from "../src/StoreMigration.ts"
@@ -114,7 +114,7 @@ describe("kill -9 of a real writer", () => {
     "loses nothing that it acknowledged while appending",
     () =>
       Effect.gen(function* () {
-        const directory = yield* HermeticPi.temporaryFolder
+        const directory = yield* temporaryFolder
         const chance = SeededRandom.make(seed)
         let [promised, repaired] = [0, 0]
         for (let round = 0; round < rounds; round++) {
@@ -139,7 +139,7 @@ describe("kill -9 of a real writer", () => {
     "loses nothing while the session moves between stores, and changes no byte of its first file",
     () =>
       Effect.gen(function* () {
-        const directory = yield* HermeticPi.temporaryFolder
+        const directory = yield* temporaryFolder
         const chance = SeededRandom.make(seed + 1)
         const source = fileOf(20)
         Fs.writeFileSync(sourceOf(directory), source)

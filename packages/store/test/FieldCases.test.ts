@@ -8,7 +8,7 @@ import * as Path from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
 import * as FullDisk from "@pi-sessions/testing/FullDisk"
-import { temporaryFolder } from "@pi-sessions/testing/HermeticPi"
+import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as LargeSession from "@pi-sessions/testing/LargeSession"
 import { SessionSource } from "@pi-sessions/session-file/SessionSource"
 import { SessionEntry } from "@pi-sessions/core/SessionLine"
@@ -147,7 +147,7 @@ describe.skipIf(FullDisk.refusal() !== undefined)("on a disk that is really full
 describe("in the field", () => {
   it.live("case 4, earendil-works/pi/issues/6002: a file that is no session is never written to", () =>
     Effect.gen(function* () {
-      const directory = yield* temporaryFolder
+      const directory = yield* memoryFolder
       const notes = Path.join(directory, "notes.md")
       Fs.writeFileSync(notes, "# Notes\n".repeat(1000))
       // Where a container would be, and where its marker would be.
@@ -172,7 +172,7 @@ describe("in the field", () => {
 
   it.live("case 5, can1357/oh-my-pi/issues/9915: a bad header line costs no transcript", () =>
     Effect.gen(function* () {
-      const directory = yield* temporaryFolder
+      const directory = yield* memoryFolder
       const file = Path.join(directory, "s.jsonl")
       const bytes = Sessions.fileOf(Sessions.headerLine(), Sessions.chain(20))
       bytes[3] = 0x21
@@ -201,7 +201,7 @@ describe("in the field", () => {
     "case 6, earendil-works/pi/issues/8939: a store deleted under its writer is no success, and is not begun anew",
     () =>
       Effect.gen(function* () {
-        const directory = yield* temporaryFolder
+        const directory = yield* memoryFolder
         const { container, location, store, writer } = yield* created(directory)
         yield* writer.append(Sessions.user("a", null))
         Fs.rmSync(container, { recursive: true })
@@ -219,7 +219,7 @@ describe("in the field", () => {
 
   it.live("case 7, earendil-works/pi/issues/9413: the first user message is on disk before any answer", () =>
     Effect.gen(function* () {
-      const directory = yield* temporaryFolder
+      const directory = yield* memoryFolder
       const { container, location, writer } = yield* created(directory)
       const first = Sessions.user("a", null, "the first words")
       yield* writer.append(first)
@@ -233,7 +233,7 @@ describe("in the field", () => {
 
   it.live("case 8, earendil-works/pi/issues/9596: two writers make no branches, for the second is refused", () =>
     Effect.gen(function* () {
-      const directory = yield* temporaryFolder
+      const directory = yield* memoryFolder
       const { location, store } = yield* Effect.scoped(created(directory))
       const other = yield* OtherProcess.start(location, "append")
       const refused = yield* Effect.flip(Effect.scoped(store.writer(location)))
@@ -260,7 +260,7 @@ describe("in the field", () => {
     "case 9, earendil-works/pi/issues/5231: a session larger than any string or than the heap is migrated and opened",
     () =>
       Effect.gen(function* () {
-        const directory = yield* temporaryFolder
+        const directory = yield* memoryFolder
         const file = Path.join(directory, "s.jsonl")
         // A usual run: 60 MB with a heap of 48. PI_SESSIONS_HUGE=1: more than V8's longest string, 0x1fffffe8 bytes.
         const entries = settings.isHuge ? 480_000 : 30_000
@@ -276,7 +276,7 @@ describe("in the field", () => {
 
   it.live("case 10, earendil-works/pi/issues/4583: listing reads no session", () =>
     Effect.gen(function* () {
-      const directory = yield* temporaryFolder
+      const directory = yield* memoryFolder
       for (let n = 0; n < 40; n++) {
         const file = Path.join(directory, `${n}.jsonl`)
         Fs.writeFileSync(
@@ -302,7 +302,7 @@ describe("in the field", () => {
 
   it.live("case 11, earendil-works/pi/issues/8843: opening reads the end, not the whole", () =>
     Effect.gen(function* () {
-      const directory = yield* temporaryFolder
+      const directory = yield* memoryFolder
       const file = Path.join(directory, "s.jsonl")
       const { bytes } = yield* Effect.promise(() =>
         LargeSession.write(file, { entries: 10_000, seed: 5, compactEvery: 100 })
@@ -324,7 +324,7 @@ describe("in the field", () => {
 
   it.live("case 12, openclaw/openclaw/issues/86801: nobody waits for a lock, and none outlives its holder", () =>
     Effect.gen(function* () {
-      const directory = yield* temporaryFolder
+      const directory = yield* memoryFolder
       const { location, store } = yield* Effect.scoped(created(directory))
       const other = yield* OtherProcess.start(location, "hold")
       const before = Date.now()
@@ -338,7 +338,7 @@ describe("in the field", () => {
 
   it.live("case 13, Yeachan-Heo/gajae-code/pull/1193: ids used twice and cycles of parents never get in", () =>
     Effect.gen(function* () {
-      const directory = yield* temporaryFolder
+      const directory = yield* memoryFolder
       for (const name of ["cycle.jsonl", "duplicate-id.jsonl"]) {
         const file = Path.join(directory, name)
         Fs.writeFileSync(file, Sessions.damaged().find((sample) => sample.name === name)?.bytes ?? assert.fail())
@@ -361,7 +361,7 @@ describe("in the field", () => {
 
   it.live("case 14, can1357/oh-my-pi/issues/4338: no file that is appended to is ever replaced by a rename", () =>
     Effect.gen(function* () {
-      const directory = yield* temporaryFolder
+      const directory = yield* memoryFolder
       const { container, location, writer } = yield* created(directory)
       const logs = [
         Path.join(container, "segments", "0000000000000001.seg"),
@@ -384,7 +384,7 @@ describe("in the field", () => {
     "case 15, openclaw/openclaw/issues/155021: nothing becomes the active store before it was read again and compared",
     () =>
       Effect.gen(function* () {
-        const directory = yield* temporaryFolder
+        const directory = yield* memoryFolder
         const file = Path.join(directory, "s.jsonl")
         const bytes = Sessions.fileOf(Sessions.headerLine(), Sessions.chain(30))
         Fs.writeFileSync(file, bytes)

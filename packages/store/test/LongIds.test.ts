@@ -1,14 +1,14 @@
 /** Ids are short by nature, but nobody says how short: long ones work, and too long ones are refused, not lost. */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { temporaryFolder } from "@pi-sessions/testing/HermeticPi"
+import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import { SessionStore } from "../src/SessionStore.ts"
 import * as Sessions from "./support/sessions.ts"
 import * as Store from "./support/storeLayer.ts"
 
 it.live("entries with ids of up to 60 KB are found again, and longer ones are refused", () =>
   Effect.gen(function* () {
-    const directory = yield* temporaryFolder
+    const directory = yield* memoryFolder
     const location = { directory, sessionId: "s1" }
     const store = yield* SessionStore
     // Many, so that headers lie across the borders of what is read at once.

@@ -7,7 +7,7 @@ import { Effect, FileSystem, Layer, Stream } from "effect"
 import * as SessionContext from "@pi-sessions/core/SessionContext"
 import * as Session from "@pi-sessions/core/Session"
 import { SessionEntry } from "@pi-sessions/core/SessionLine"
-import { temporaryFolder } from "@pi-sessions/testing/HermeticPi"
+import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import { SessionStore } from "../src/SessionStore.ts"
 import { type WriterOptions } from "../src/StoreWriter.ts"
 import * as Sessions from "./support/sessions.ts"
@@ -23,7 +23,7 @@ const made = Effect.fnUntraced(function* (
   given: ReadonlyArray<SessionEntry> = entries,
   { settledAt = given.length, ...options }: WriterOptions & { readonly settledAt?: number } = { segmentBytes: 500 }
 ) {
-  const directory = yield* temporaryFolder
+  const directory = yield* memoryFolder
   const store = yield* SessionStore
   yield* Effect.scoped(
     Effect.gen(function* () {

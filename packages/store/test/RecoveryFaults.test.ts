@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite"
 import * as Path from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result, type Scope } from "effect"
-import { temporaryFolder } from "@pi-sessions/testing/HermeticPi"
+import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as ActiveStore from "../src/ActiveStore.ts"
 import * as Manifest from "../src/Manifest.ts"
 import { SessionStore } from "../src/SessionStore.ts"
@@ -18,7 +18,7 @@ const bytes = Sessions.fileOf(Sessions.headerLine(), entries)
 const later = Sessions.entryLine("later", "e6")
 
 const inFolder = Effect.gen(function* () {
-  const directory = yield* temporaryFolder
+  const directory = yield* memoryFolder
   const file = Path.join(directory, "s.jsonl")
   Fs.writeFileSync(file, bytes)
   const container = Path.join(directory, "s1.v2")
@@ -344,7 +344,7 @@ describe("the file that was migrated", () => {
   ])("of sqlite_v1 is refused with an error, not a defect: $name", ({ at, line, reason }) =>
     live(
       Effect.gen(function* () {
-        const directory = yield* temporaryFolder
+        const directory = yield* memoryFolder
         const file = Path.join(directory, "s.sqlite")
         const database = new DatabaseSync(file)
         database.exec("CREATE TABLE session_line (entry_seq INTEGER PRIMARY KEY, line)")

@@ -6,7 +6,7 @@ import * as Fs from "node:fs"
 import * as Path from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result, Schema } from "effect"
-import { temporaryFolder } from "@pi-sessions/testing/HermeticPi"
+import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import { HeaderLine, SessionEntry } from "@pi-sessions/core/SessionLine"
 import { SessionStore } from "../src/SessionStore.ts"
 import * as StoreContract from "../src/StoreContract.ts"
@@ -30,7 +30,7 @@ const mustBeValid = (container: string, moment: string): Bundle => {
 
 /** The bundle of a container after each step of a life, by the name of the step. */
 const life = Effect.gen(function* () {
-  const directory = yield* temporaryFolder
+  const directory = yield* memoryFolder
   const store = yield* SessionStore
   const migration = yield* StoreMigration
   const location = { directory, sessionId: "s1" }
@@ -150,7 +150,7 @@ describe("a container", () => {
 
   it.live("takes entries of unknown types with unknown members, and keeps them bit by bit", () =>
     Effect.gen(function* () {
-      const directory = yield* temporaryFolder
+      const directory = yield* memoryFolder
       const store = yield* SessionStore
       const header = HeaderLine.make({ type: "session", version: 3, id: "s1", from: { the: ["future", null] } })
       const entries = [

@@ -6,7 +6,7 @@ import * as Fs from "node:fs"
 import * as Path from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
-import { temporaryFolder } from "@pi-sessions/testing/HermeticPi"
+import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as LargeSession from "@pi-sessions/testing/LargeSession"
 import * as PiVersion from "@pi-sessions/testing/PiVersion"
 import * as Manifest from "../src/Manifest.ts"
@@ -35,7 +35,7 @@ const payloads = (location: { readonly directory: string; readonly sessionId: st
 
 /** In, read, to SQLite, in again, to JSONL: the bytes at each station. */
 const roundTrip = Effect.fnUntraced(function* (name: string, bytes: Buffer, segmentBytes: number) {
-  const directory = yield* temporaryFolder
+  const directory = yield* memoryFolder
   const file = Path.join(directory, "s.jsonl")
   Fs.writeFileSync(file, bytes)
   const store = yield* SessionStore
@@ -136,7 +136,7 @@ describe("a sound session of version 3", () => {
           yield* roundTrip("one entry", Sessions.fileOf(Sessions.headerLine(), Sessions.chain(1)), 1),
           1
         )
-        const directory = yield* temporaryFolder
+        const directory = yield* memoryFolder
         const file = Path.join(directory, "s.jsonl")
         const entries = settings.entries(10_000)
         yield* Effect.promise(() => LargeSession.write(file, { entries, seed: 7, meanBytes: 700, compactEvery: 500 }))
@@ -196,7 +196,7 @@ describe("a session that is not sound", () => {
 
   it.live.each(refusals)("is refused with its findings and not touched: $name", ({ bytes, name }) =>
     Effect.gen(function* () {
-      const directory = yield* temporaryFolder
+      const directory = yield* memoryFolder
       const file = Path.join(directory, "s.jsonl")
       Fs.writeFileSync(file, bytes)
       const before = Files.below(directory)
@@ -227,7 +227,7 @@ const bytes = Sessions.fileOf(Sessions.headerLine(), entries)
 const later = Sessions.entryLine("later", "e6")
 
 const inFolder = Effect.gen(function* () {
-  const directory = yield* temporaryFolder
+  const directory = yield* memoryFolder
   const file = Path.join(directory, "s.jsonl")
   Fs.writeFileSync(file, bytes)
   return { directory, file, location: { directory, sessionId: "s1" }, container: Path.join(directory, "s1.v2") }

@@ -12,7 +12,7 @@ import { type JsonObject } from "@pi-sessions/core/Json"
 import * as Session from "@pi-sessions/core/Session"
 import * as SessionContext from "@pi-sessions/core/SessionContext"
 import { SessionEntry } from "@pi-sessions/core/SessionLine"
-import { temporaryFolder } from "@pi-sessions/testing/HermeticPi"
+import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as PiVersion from "@pi-sessions/testing/PiVersion"
 import * as RandomMessage from "@pi-sessions/testing/RandomMessage"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
@@ -112,7 +112,7 @@ const text = (entries: ReadonlyArray<SessionEntry>) => entries.map((entry) => en
 
 /** One sequence of operations on one session. */
 const sequence = Effect.fnUntraced(function* (seed: number, start: Buffer | undefined, steps: number) {
-  const directory = yield* temporaryFolder
+  const directory = yield* memoryFolder
   const store = yield* SessionStore
   const migration = yield* StoreMigration
   const header = Sessions.headerLine("0198c2f4-7d31-7e35-b1f1-6a2d6d6b9f10")

@@ -4,7 +4,7 @@ import * as Path from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Path as PathService, Stream } from "effect"
 import { HeaderLine, SessionEntry } from "@pi-sessions/core/SessionLine"
-import { temporaryFolder } from "@pi-sessions/testing/HermeticPi"
+import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import { SessionStore } from "../src/SessionStore.ts"
 import * as StoreLayout from "../src/StoreLayout.ts"
@@ -26,7 +26,7 @@ const lines = [header, ...entries].map((line) => `${line.text}\n`)
 
 /** A store of several segments; the last one is not sealed, and its rows are written. */
 const makeStore = Effect.gen(function* () {
-  const directory = yield* temporaryFolder
+  const directory = yield* memoryFolder
   const store = yield* SessionStore
   yield* Effect.scoped(
     Effect.flatMap(store.create(directory, header, { segmentBytes: 3000 }), (writer) =>

@@ -5,7 +5,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
 import * as Session from "@pi-sessions/core/Session"
 import { SessionSource } from "@pi-sessions/session-file/SessionSource"
-import { temporaryFolder } from "@pi-sessions/testing/HermeticPi"
+import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import { SessionStore } from "../src/SessionStore.ts"
 import { StoreMigration } from "../src/StoreMigration.ts"
 import * as StoreSource from "../src/StoreSource.ts"
@@ -22,7 +22,7 @@ const listed = Effect.fnUntraced(function* (...paths: ReadonlyArray<string>) {
 })
 
 const folder = Effect.gen(function* () {
-  const root = yield* temporaryFolder
+  const root = yield* memoryFolder
   const directory = Path.join(root, "sessions", "--srv-project--")
   Fs.mkdirSync(directory, { recursive: true })
   for (const { bytes, name } of Sessions.fixtures()) {

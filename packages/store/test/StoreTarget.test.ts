@@ -5,7 +5,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as Session from "@pi-sessions/core/Session"
 import { SessionTarget } from "@pi-sessions/session-file/SessionTarget"
-import { temporaryFolder } from "@pi-sessions/testing/HermeticPi"
+import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import { SessionStore } from "../src/SessionStore.ts"
 import * as StoreTarget from "../src/StoreTarget.ts"
 import * as Files from "./support/files.ts"
@@ -34,7 +34,7 @@ const text = (session: Session.Session) => Buffer.from(Session.toBytes(session))
 describe("a session written to a store", () => {
   it.live("is created, unchanged, extended, and left where the store is ahead", () =>
     Effect.gen(function* () {
-      const directory = Path.join(yield* temporaryFolder, "a", "b")
+      const directory = Path.join(yield* memoryFolder, "a", "b")
       const path = Path.join(directory, "s1.v2")
       assert.deepStrictEqual(yield* write(directory, sessionOf(2)), { path, outcome: "created" })
       assert.strictEqual(yield* held(directory), text(sessionOf(2)))
@@ -53,7 +53,7 @@ describe("a session written to a store", () => {
 
   it.live("is refused where the store went another way, and with force that one is kept aside", () =>
     Effect.gen(function* () {
-      const directory = yield* temporaryFolder
+      const directory = yield* memoryFolder
       const path = Path.join(directory, "s1.v2")
       const other = sessionOf(2, [Sessions.entryLine("x", "e2")])
       yield* write(directory, other)
@@ -79,7 +79,7 @@ describe("a session written to a store", () => {
 
   it.live("is refused without a header, and while somebody else writes", () =>
     Effect.gen(function* () {
-      const directory = yield* temporaryFolder
+      const directory = yield* memoryFolder
       const nothing = yield* Effect.flip(
         write(directory, Session.readText('{"type":"custom","id":"a","parentId":null}\n'))
       )
@@ -100,7 +100,7 @@ describe("a session written to a store", () => {
 
   it.live("that cannot be stored is refused before anything is made or moved aside, with force too", () =>
     Effect.gen(function* () {
-      const directory = yield* temporaryFolder
+      const directory = yield* memoryFolder
       const orphan = sessionOf(2, [Sessions.entryLine("x", "nobody")])
       const twice = sessionOf(2, [Sessions.entryLine("e1", "e2")])
       const itself = sessionOf(2, [Sessions.entryLine("s1", "e2")])
@@ -119,7 +119,7 @@ describe("a session written to a store", () => {
 
   it.live("keeps every entry of a session that was damaged, as an entry of its own", () =>
     Effect.gen(function* () {
-      const directory = yield* temporaryFolder
+      const directory = yield* memoryFolder
       const lines = [Sessions.headerLine(), ...entries].map((line) => line.text)
       const glued = Session.readText(`${lines[0]}\n${lines[1]}\n${lines[2]}${lines[3]}\n${lines[4]}`)
       yield* write(directory, glued)

@@ -4,7 +4,7 @@ import * as Path from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Scope } from "effect"
 import { HeaderLine, SessionEntry } from "@pi-sessions/core/SessionLine"
-import { temporaryFolder } from "@pi-sessions/testing/HermeticPi"
+import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import { SessionStore } from "../src/SessionStore.ts"
 import * as Store from "./support/storeLayer.ts"
 
@@ -21,7 +21,7 @@ const entries = (from: number, to: number, bytes = 0) =>
   Array.from({ length: to - from }, (_, n) => entry(from + n, "x".repeat(bytes)))
 
 const live = <A, E>(use: (directory: string) => Effect.Effect<A, E, SessionStore | Scope.Scope>) =>
-  Effect.flatMap(temporaryFolder, use).pipe(Effect.scoped, Effect.provide(Store.live))
+  Effect.flatMap(memoryFolder, use).pipe(Effect.scoped, Effect.provide(Store.live))
 
 describe("StoreWriter", () => {
   it.live("writes nothing once its scope has closed, for its lock is gone", () =>

@@ -6,12 +6,12 @@
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Fs from "node:fs/promises"
-import * as Os from "node:os"
 import * as Path from "node:path"
 import * as PiAgentDir from "./PiAgentDir.ts"
 import * as PiProcess from "./PiProcess.ts"
 import * as PiVersion from "./PiVersion.ts"
 import * as ScriptedModel from "./ScriptedModel.ts"
+import { temporaryFolder } from "./TemporaryFolder.ts"
 
 /** Options of one run; the folders are the environment's own unless told. */
 export type RunOptions = Partial<Omit<PiProcess.PiProcessOptions, "args" | "agentDir" | "home">>
@@ -43,12 +43,6 @@ export interface HermeticPi {
   /** What the model was sent, by all runs. */
   readonly requests: Effect.Effect<ReadonlyArray<ScriptedModel.ChatRequest>>
 }
-
-/** A temporary folder that goes with the scope; a real path. */
-export const temporaryFolder: Effect.Effect<string, never, Scope.Scope> = Effect.acquireRelease(
-  Effect.promise(async () => Fs.mkdtemp(Path.join(await Fs.realpath(Os.tmpdir()), "pi-sessions-"))),
-  (dir) => Effect.promise(() => Fs.rm(dir, { recursive: true, force: true, maxRetries: 3 }))
-)
 
 /** Makes the place, with a model that follows `script`. */
 export const make = Effect.fnUntraced(function* (

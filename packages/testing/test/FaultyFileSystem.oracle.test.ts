@@ -9,7 +9,7 @@ import type * as PlatformError from "effect/PlatformError"
 import * as Scope from "effect/Scope"
 import * as DiskImage from "../src/DiskImage.ts"
 import * as FaultyFileSystem from "../src/FaultyFileSystem.ts"
-import * as HermeticPi from "../src/HermeticPi.ts"
+import { temporaryFolder } from "../src/TemporaryFolder.ts"
 import * as SeededRandom from "../src/SeededRandom.ts"
 
 const firstSeed = Number(process.env["PI_SESSIONS_SEED"] ?? 1)
@@ -191,7 +191,7 @@ const tree = (machine: Machine) =>
 
 it.live("does what Effect's node layer does on a real disk", () =>
   Effect.gen(function* () {
-    const realRoot = yield* HermeticPi.temporaryFolder
+    const realRoot = yield* temporaryFolder
     const realFs = yield* FileSystem.FileSystem
     let succeeded = 0
     let failed = 0

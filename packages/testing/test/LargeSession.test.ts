@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import * as HermeticPi from "../src/HermeticPi.ts"
+import { temporaryFolder } from "../src/TemporaryFolder.ts"
 import * as LargeSession from "../src/LargeSession.ts"
 import * as PiModule from "../src/PiModule.ts"
 import * as PiVersion from "../src/PiVersion.ts"
@@ -14,7 +15,7 @@ const write = (file: string, options: LargeSession.LargeSessionOptions) =>
 
 it.live("has the same bytes for the same options", () =>
   Effect.gen(function* () {
-    const dir = yield* HermeticPi.temporaryFolder
+    const dir = yield* temporaryFolder
     const [first, second, other] = ["first", "second", "other"].map((name) => Path.join(dir, name))
     assert(first !== undefined && second !== undefined && other !== undefined)
     const options = { entries: 3000, seed: 5, compactEvery: 400 }
@@ -27,7 +28,7 @@ it.live("has the same bytes for the same options", () =>
 
 it.live("has as many entries as asked for, of about the length asked for", () =>
   Effect.gen(function* () {
-    const file = Path.join(yield* HermeticPi.temporaryFolder, "large.jsonl")
+    const file = Path.join(yield* temporaryFolder, "large.jsonl")
     const { bytes, leafId } = yield* write(file, { entries: 5000, seed: 1 })
     assert.strictEqual(Fs.statSync(file).size, bytes)
     assert.approximately(bytes / 5000, 1300, 200)
@@ -43,7 +44,7 @@ it.live(
   "has the same context in both Pis, which opening it does not change",
   () =>
     Effect.gen(function* () {
-      const file = Path.join(yield* HermeticPi.temporaryFolder, "large.jsonl")
+      const file = Path.join(yield* temporaryFolder, "large.jsonl")
       for (const compactEvery of [undefined, 200]) {
         const { leafId } = yield* write(file, { entries: 1000, seed: 2, compactEvery })
         const bytes = Fs.readFileSync(file)

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fs from "node:fs"
-import * as HermeticPi from "../src/HermeticPi.ts"
+import { temporaryFolder } from "../src/TemporaryFolder.ts"
 import * as PiModule from "../src/PiModule.ts"
 import * as PiVersion from "../src/PiVersion.ts"
 import * as SessionWalk from "../src/SessionWalk.ts"
@@ -39,7 +39,7 @@ describe.each(PiVersion.versions)("a walk through Pi %s", (version) => {
     "is on disk as it is in memory",
     () =>
       Effect.gen(function* () {
-        const dir = yield* HermeticPi.temporaryFolder
+        const dir = yield* temporaryFolder
         const { SessionManager } = yield* Effect.promise(() => PiModule.load(version))
         const seen = new Set<string>()
         for (let seed = 0; seed < walks; seed++) {
@@ -67,7 +67,7 @@ describe.each(PiVersion.versions)("a walk through Pi %s", (version) => {
     "does the same for the same seed, and else something else",
     () =>
       Effect.gen(function* () {
-        const dir = yield* HermeticPi.temporaryFolder
+        const dir = yield* temporaryFolder
         const walk = (seed: number) =>
           Effect.promise(() => SessionWalk.walk(version, { seed, steps: 200, dir, cwd: dir }))
         const [first, second, other] = [yield* walk(7), yield* walk(7), yield* walk(8)]

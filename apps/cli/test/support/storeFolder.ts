@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import * as Files from "node:fs"
 import * as Path from "node:path"
 import { SessionStore } from "@pi-sessions/store/SessionStore"
-import { temporaryFolder } from "@pi-sessions/testing/HermeticPi"
+import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as StoreServices from "../../src/commands/store/StoreServices.ts"
 import { call } from "./callCli.ts"
 

@@ -28,7 +28,7 @@ export const isMany = (count: number): boolean => count >= 50
 
 /** How long a test may take whose work the environment sets, in milliseconds. */
 export const patience =
-  (integer("PI_SESSIONS_WALKS") ?? integer("PI_SESSIONS_FUZZ")) === undefined ? 120_000 : 3_600_000
+  (integer("PI_SESSIONS_WALKS") ?? integer("PI_SESSIONS_FUZZ")) === undefined ? 600_000 : 3_600_000
 
 /** The seeds of so many cases. */
 export const seeds = (count: number): ReadonlyArray<number> => Array.from({ length: count }, (_, at) => firstSeed + at)

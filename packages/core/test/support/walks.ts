@@ -1,5 +1,5 @@
 /** Real sessions to test with: random walks through both real Pis, and what the Pis say of the files. */
-import * as HermeticPi from "@pi-sessions/testing/HermeticPi"
+import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as PiModule from "@pi-sessions/testing/PiModule"
 import * as PiVersion from "@pi-sessions/testing/PiVersion"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
@@ -38,7 +38,7 @@ export const files = Effect.fnUntraced(function* (
   count: number,
   steps = 40
 ): Effect.fn.Return<ReadonlyArray<WalkFile>, never, Scope.Scope> {
-  const root = yield* HermeticPi.temporaryFolder
+  const root = yield* temporaryFolder
   const found: Array<WalkFile> = []
   for (const seed of settings.seeds(count)) {
     const dir = Path.join(root, String(seed))

@@ -4,9 +4,9 @@ import * as Path from "node:path"
 import { Effect, type Scope } from "effect"
 import { type JsonObject } from "@pi-sessions/core/Json"
 import { HeaderLine, SessionEntry } from "@pi-sessions/core/SessionLine"
-import * as HermeticPi from "@pi-sessions/testing/HermeticPi"
 import type * as PiVersion from "@pi-sessions/testing/PiVersion"
 import * as SessionWalk from "@pi-sessions/testing/SessionWalk"
+import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as settings from "./settings.ts"
 
 /** A session file by name. */
@@ -44,7 +44,7 @@ export const walks = Effect.fnUntraced(function* (
   count: number,
   steps = 40
 ): Effect.fn.Return<ReadonlyArray<Sample>, never, Scope.Scope> {
-  const root = yield* HermeticPi.temporaryFolder
+  const root = yield* memoryFolder
   const samples: Array<Sample> = []
   for (const seed of settings.seeds(count)) {
     const dir = Path.join(root, String(seed))

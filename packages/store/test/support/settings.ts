@@ -36,7 +36,7 @@ export const entries = (usual: number): number => integer("PI_SESSIONS_STORE_ENT
 export const isHuge = integer("PI_SESSIONS_HUGE") !== undefined
 
 /** How long a test may take whose work the environment sets, in milliseconds. */
-export const patience = isLong || isHuge ? 3_600_000 : 120_000
+export const patience = isLong || isHuge ? 3_600_000 : 600_000
 
 /** The seeds of so many cases. */
 export const seeds = (count: number): ReadonlyArray<number> => Array.from({ length: count }, (_, at) => firstSeed + at)
