@@ -223,12 +223,15 @@ export class StoreWriter {
 
   /** Does something while nobody else does, as long as the writer is open: its lock ends with it. */
   #alone<A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effect<A, E | StoreIoError, R> {
-    const path = this.layout.container
-    const closed = new StoreIoError({ path, operation: "write", reason: "this writer is closed; open another one" })
     const open = Effect.suspend((): Effect.Effect<A, E | StoreIoError, R> =>
-      this.#closed ? Effect.fail(closed) : work
+      this.#closed ? Effect.fail(this.#closedError()) : work
     )
     return this.#turn.withPermits(1)(Effect.uninterruptible(open))
+  }
+
+  #closedError(): StoreIoError {
+    const path = this.layout.container
+    return new StoreIoError({ path, operation: "write", reason: "this writer is closed; open another one" })
   }
 
   /** Commits the requests that wait, as one group. */
@@ -255,7 +258,7 @@ export class StoreWriter {
     ): Effect.fn.Return<void, WriteError, Needs | Scope.Scope> {
       yield* this.#finish()
       // For entries that are there already: opened once for all of them, when there is one.
-      const view = yield* Effect.cached(openPresent(this.layout))
+      const view = yield* Effect.cached(Effect.suspend(() => openPresent(this.layout)))
       const accepted: Array<{ readonly request: Request; readonly appended: ReadonlyArray<Appended> }> = []
       const entries = new AppendGroup({
         path: this.layout.container,
