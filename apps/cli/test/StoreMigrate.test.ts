@@ -68,8 +68,23 @@ describe("pi-sessions store migrate", () => {
         const grew = line("late0001", null).length
         assert.include(run.stderr, `warning: ${file}: ${grew} bytes written to it after it was migrated`)
         const [row] = JSON.parse((yield* store(cwd, "migrate", given, "--json")).stdout).sessions
-        assert.deepInclude(row, { outcome: "already", sourceGrewBy: grew })
+        assert.deepInclude(row, { outcome: "already", sourceGrewBy: grew, sourceChanged: "grown" })
       }
+    })
+  )
+
+  it.live("warns when the source of a migrated session was rewritten, also at its size, and at a rollback", () =>
+    Effect.gen(function* () {
+      const { cwd, file } = yield* oneSession
+      yield* store(cwd, "migrate", "s.jsonl")
+      Files.writeFileSync(file, Files.readFileSync(file, "latin1").replace("2026", "2027"), "latin1")
+      const run = yield* store(cwd, "migrate", "s.jsonl")
+      assert.include(run.stderr, `warning: ${file}: rewritten after it was migrated`)
+      const [row] = JSON.parse((yield* store(cwd, "migrate", "s.jsonl", "--json")).stdout).sessions
+      assert.deepInclude(row, { outcome: "already", sourceGrewBy: 0, sourceChanged: "rewritten" })
+      const left = yield* store(cwd, "rollback", "s.jsonl")
+      assert.include(left.stderr, "warning: the migrated file was rewritten after its migration")
+      assert.notStrictEqual(left.stdout, `${file}\n`)
     })
   )
 

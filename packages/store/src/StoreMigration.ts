@@ -142,6 +142,11 @@ export class StoreMigration extends Context.Service<
       location: StoreLayout.StoreLocation,
       options?: RollbackOptions
     ) => Effect.Effect<RolledBack, RollbackError>
+    /**
+     * What was written to the file that the session was last migrated from, since then; "gone" where there is none. Reads
+     * the file and takes no lock.
+     */
+    readonly sourceChange: (location: StoreLayout.StoreLocation) => Effect.Effect<SourceChange | "gone", StoreIoError>
     /** The events of a session's ledger, in order. */
     readonly ledger: (
       location: StoreLayout.StoreLocation
@@ -442,7 +447,13 @@ const make = Effect.gen(function* () {
       )
     )
 
-  return StoreMigration.of({ migrate, rollback, ledger })
+  const sourceChange = Effect.fn("StoreMigration.sourceChange")(function* (location: StoreLayout.StoreLocation) {
+    const events = yield* ledger(location)
+    const migrated = events.findLast(({ phase }) => phase === "completed")
+    return yield* changeOf(location, migrated?.source ?? null)
+  }, provided)
+
+  return StoreMigration.of({ migrate, rollback, ledger, sourceChange })
 })
 
 const refused = (path: string, findings: ReadonlyArray<SourceFinding>) =>

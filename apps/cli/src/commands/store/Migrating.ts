@@ -4,7 +4,7 @@ import * as FileSystem from "effect/FileSystem"
 import * as Path from "effect/Path"
 import { SessionStore } from "@pi-sessions/store/SessionStore"
 import * as StoreLayout from "@pi-sessions/store/StoreLayout"
-import { type MigrateOptions, StoreMigration } from "@pi-sessions/store/StoreMigration"
+import { type MigrateOptions, type SourceChange, StoreMigration } from "@pi-sessions/store/StoreMigration"
 import { type FoundFile, type FoundStore, type Search, sessionIdOf, sizeOf } from "./StoreSearch.ts"
 import { type Failure, attempt } from "./StoreServices.ts"
 
@@ -22,8 +22,10 @@ export interface Row {
   readonly entries?: number
   /** Of the session. */
   readonly bytes?: number
-  /** Bytes that the file has more than what was migrated once. */
+  /** Bytes that stand behind those that were migrated once. */
   readonly sourceGrewBy?: number
+  /** What was written to the file since it was migrated. */
+  readonly sourceChanged?: SourceChange
   readonly why?: string
   readonly message?: string
   readonly findings?: ReadonlyArray<{ readonly line: number; readonly byteOffset: number; readonly message: string }>
@@ -34,8 +36,10 @@ const failed = (path: string, { why, message }: Failure): Row => ({ path, outcom
 /** A session that is in its container, where `source` is what it was migrated from, if that is there. */
 const already = Effect.fnUntraced(function* (store: FoundStore, source: FoundFile | undefined, migratedBytes: number) {
   const sessionStore = yield* SessionStore
+  const migration = yield* StoreMigration
   const entries = yield* Effect.scoped(Effect.map(sessionStore.reader(store.location), (reader) => reader.entryCount))
   const bytes = source === undefined ? 0 : yield* sizeOf(source)
+  const change = yield* migration.sourceChange(store.location)
   return {
     path: source?.path ?? store.container,
     outcome: "already",
@@ -43,7 +47,8 @@ const already = Effect.fnUntraced(function* (store: FoundStore, source: FoundFil
     container: store.container,
     entries,
     bytes: migratedBytes,
-    sourceGrewBy: Math.max(0, bytes - migratedBytes)
+    sourceGrewBy: change === "grown" ? bytes - migratedBytes : 0,
+    sourceChanged: change === "gone" ? "no" : change
   } satisfies Row
 })
 
@@ -86,7 +91,7 @@ export const migrateFile = Effect.fnUntraced(function* (file: FoundFile, onProgr
   }
   const options = { format: file.format, ...(onProgress === undefined ? {} : { onProgress }) }
   return yield* migration.migrate(file.path, options).pipe(
-    Effect.map(({ location, outcome, entryCount, byteLength, sourceGrewBy }): Row => {
+    Effect.map(({ location, outcome, entryCount, byteLength, sourceGrewBy, sourceChanged }): Row => {
       const { container } = StoreLayout.names(path, location)
       // Somebody else migrated another file of the session in between.
       if (outcome === "superseded") {
@@ -94,7 +99,7 @@ export const migrateFile = Effect.fnUntraced(function* (file: FoundFile, onProgr
         return failed(file.path, { why: "StoreNotActive", message })
       }
       const about = { sessionId: location.sessionId, container, entries: entryCount, bytes: byteLength }
-      return { path: file.path, outcome, ...about, sourceGrewBy }
+      return { path: file.path, outcome, ...about, sourceGrewBy, sourceChanged }
     }),
     Effect.catchTag("MigrationRefused", ({ _tag: why, findings, message }) =>
       Effect.succeed<Row>({ path: file.path, outcome: "refused", why, message, findings })

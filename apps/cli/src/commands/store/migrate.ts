@@ -42,7 +42,7 @@ const count = (rows: ReadonlyArray<Row>) =>
   )
 
 /** What went wrong with a session, and what is to be known of it. */
-const notesOf = ({ path, message, findings = [], sourceGrewBy = 0 }: Row): ReadonlyArray<string> => {
+const notesOf = ({ path, message, findings = [], sourceGrewBy = 0, sourceChanged }: Row): ReadonlyArray<string> => {
   const more = findings.length - FINDINGS_MAX
   const grew = `${StoreServices.counted(sourceGrewBy, "byte")} written to it after it was migrated`
   return [
@@ -51,7 +51,14 @@ const notesOf = ({ path, message, findings = [], sourceGrewBy = 0 }: Row): Reado
       .slice(0, FINDINGS_MAX)
       .map(({ line, byteOffset, message }) => `refused: ${path}:${line} (byte ${byteOffset}): ${message}`),
     ...(more > 0 ? [`refused: ${path}: and ${more.toLocaleString("en-US")} more`] : []),
-    ...(sourceGrewBy > 0 ? [`warning: ${path}: ${grew}; the session's store, which is the active one, lacks them`] : [])
+    ...(sourceChanged === "grown"
+      ? [`warning: ${path}: ${grew}; the session's store, the active one, lacks them`]
+      : []),
+    ...(sourceChanged === "rewritten"
+      ? [
+          `warning: ${path}: rewritten after it was migrated; the session's store, the active one, has what it held then`
+        ]
+      : [])
   ]
 }
 

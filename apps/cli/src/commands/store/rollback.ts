@@ -26,6 +26,13 @@ const NOTES = {
   source: "the file it was migrated from, which holds every entry of the store"
 }
 
+const CHANGED = {
+  grown:
+    "warning: something was written to the migrated file after its migration; it stays there, and is not in the file that is active now",
+  rewritten:
+    "warning: the migrated file was rewritten after its migration; it stays as it is, and is not the active store"
+}
+
 export const run = Effect.fnUntraced(function* (input: Input) {
   const invocation = yield* Invocation
   const migration = yield* StoreMigration
@@ -48,6 +55,7 @@ export const run = Effect.fnUntraced(function* (input: Input) {
     }),
     Effect.mapError((error) => new CommandFailed({ text: error.message }))
   )
+  if (done.outcome === "rolled_back" && done.sourceChanged !== "no") yield* invocation.note(CHANGED[done.sourceChanged])
   yield* invocation.note(done.outcome === "already" ? NOTES.already : done.exported ? NOTES.exported : NOTES.source)
   yield* invocation.result(
     input.json ? JSON.stringify({ sessionId: store.location.sessionId, ...done }, null, 2) : done.path
