@@ -33,6 +33,42 @@ const userText = (text: string, message: JsonObject): JsonObject => ({
   timestamp: message["timestamp"]
 })
 
+/** A message on its way to the model, and what it was made of. */
+export interface Traced<T> {
+  readonly message: JsonObject
+  readonly of: T
+}
+
+const untraced = (message: JsonObject): Traced<undefined> => ({ message, of: undefined })
+
+/** A context message in the form that the model gets; undefined for what it never sees. */
+const toLlm = (message: JsonObject, profile: PiProfile): JsonObject | undefined => {
+  switch (message["role"]) {
+    case "user":
+    case "assistant":
+    case "toolResult":
+      return message
+    case "system":
+      return profile === "1.5" ? message : undefined
+    case "bashExecution":
+      return message["excludeFromContext"] ? undefined : userText(bashExecutionToText(message), message)
+    case "custom": {
+      const { content, timestamp } = message
+      return {
+        role: "user",
+        content: typeof content === "string" ? [{ type: "text", text: content }] : content,
+        timestamp
+      }
+    }
+    case "branchSummary":
+      return userText(BRANCH_SUMMARY_PREFIX + String(message["summary"]) + BRANCH_SUMMARY_SUFFIX, message)
+    case "compactionSummary":
+      return userText(COMPACTION_SUMMARY_PREFIX + String(message["summary"]) + COMPACTION_SUMMARY_SUFFIX, message)
+    default:
+      return undefined
+  }
+}
+
 /**
  * Context messages as user, assistant and toolResult messages (in 1.5 system ones too): custom messages, summaries and
  * `!commands` become user messages, roles that Pi does not know are left out.
@@ -40,34 +76,16 @@ const userText = (text: string, message: JsonObject): JsonObject => ({
 export const convertToLlm = (
   messages: ReadonlyArray<JsonObject>,
   profile: PiProfile = newest
-): ReadonlyArray<JsonObject> =>
-  messages.flatMap((message): ReadonlyArray<JsonObject> => {
-    switch (message["role"]) {
-      case "user":
-      case "assistant":
-      case "toolResult":
-        return [message]
-      case "system":
-        return profile === "1.5" ? [message] : []
-      case "bashExecution":
-        return message["excludeFromContext"] ? [] : [userText(bashExecutionToText(message), message)]
-      case "custom": {
-        const { content, timestamp } = message
-        return [
-          {
-            role: "user",
-            content: typeof content === "string" ? [{ type: "text", text: content }] : content,
-            timestamp
-          }
-        ]
-      }
-      case "branchSummary":
-        return [userText(BRANCH_SUMMARY_PREFIX + String(message["summary"]) + BRANCH_SUMMARY_SUFFIX, message)]
-      case "compactionSummary":
-        return [userText(COMPACTION_SUMMARY_PREFIX + String(message["summary"]) + COMPACTION_SUMMARY_SUFFIX, message)]
-      default:
-        return []
-    }
+): ReadonlyArray<JsonObject> => convertTraced(messages.map(untraced), profile).map(({ message }) => message)
+
+/** As `convertToLlm`, for messages that know what they were made of. */
+export const convertTraced = <T>(
+  messages: ReadonlyArray<Traced<T>>,
+  profile: PiProfile = newest
+): ReadonlyArray<Traced<T>> =>
+  messages.flatMap(({ message, of }) => {
+    const converted = toLlm(message, profile)
+    return converted === undefined ? [] : { message: converted, of }
   })
 
 /** The model that a request goes to. */
@@ -136,30 +154,45 @@ export const transformMessages = (
   messages: ReadonlyArray<JsonObject>,
   model: TargetModel,
   profile: PiProfile = newest
-): ReadonlyArray<JsonObject> => {
-  const sent: Array<JsonObject> = []
+): ReadonlyArray<JsonObject> => transformTraced(messages.map(untraced), model, profile).map(({ message }) => message)
+
+/** As `transformMessages`; `of` is undefined for a result that Pi makes up. */
+export const transformTraced = <T>(
+  messages: ReadonlyArray<Traced<T>>,
+  model: TargetModel,
+  profile: PiProfile = newest
+): ReadonlyArray<Traced<T | undefined>> => {
+  const sent: Array<Traced<T | undefined>> = []
   let pending: ReadonlyArray<JsonObject> = []
   let pendingTimestamp: Json | undefined
   const answered = new Set<Json | undefined>()
   /** 1.5 puts system messages that fell between a call and its results after the results. */
-  let held: Array<JsonObject> = []
+  let held: Array<Traced<T>> = []
   const close = (): void => {
     for (const call of pending) {
       if (answered.has(call["id"])) continue
-      sent.push({
+      const message = {
         role: "toolResult",
         toolCallId: call["id"],
         toolName: call["name"],
         content: [{ type: "text", text: "No result provided" }],
         isError: true,
         timestamp: pendingTimestamp
-      })
+      }
+      sent.push({ message, of: undefined })
     }
     pending = []
     sent.push(...held)
     held = []
   }
-  for (const original of messages) {
+  const push = (message: JsonObject, of: T, placeholder: string): void => {
+    const content = message["content"]
+    const shown =
+      model.images || !isArray(content) ? message : { ...message, content: withoutImages(content, placeholder) }
+    sent.push({ message: shown, of })
+  }
+  for (const traced of messages) {
+    const { message: original, of } = traced
     const content = original["content"]
     const message =
       profile === "1.5" && (content === null || content === undefined) ? { ...original, content: [] } : original
@@ -174,31 +207,23 @@ export const transformMessages = (
           pendingTimestamp = message["timestamp"]
           answered.clear()
         }
-        sent.push({ ...message, content: blocks })
+        sent.push({ message: { ...message, content: blocks }, of })
         break
       }
       case "toolResult":
         answered.add(message["toolCallId"])
-        sent.push(
-          model.images || !isArray(message["content"])
-            ? message
-            : { ...message, content: withoutImages(message["content"], TOOL_IMAGE) }
-        )
+        push(message, of, TOOL_IMAGE)
         break
       case "user":
         close()
-        sent.push(
-          model.images || !isArray(message["content"])
-            ? message
-            : { ...message, content: withoutImages(message["content"], USER_IMAGE) }
-        )
+        push(message, of, USER_IMAGE)
         break
       case "system":
-        if (pending.length > 0) held.push(message)
-        else sent.push(message)
+        if (pending.length > 0) held.push({ message, of })
+        else sent.push({ message, of })
         break
       default:
-        sent.push(message)
+        sent.push({ message, of })
     }
   }
   close()

@@ -50,10 +50,17 @@ export const settings = (branch: ReadonlyArray<SessionEntry>): Omit<SessionConte
   return { thinkingLevel: thinkingLevel ?? "off", model: model ?? null }
 }
 
-/** Messages of a branch (root first) with the entries they come from. */
+/** The messages of one entry. */
+export type MessagesOf = (entry: SessionEntry, profile: PiProfile) => ReadonlyArray<JsonObject>
+
+/**
+ * Messages of a branch (root first) with the entries they come from. Whoever projects many branches of a session gives
+ * a `messagesOf` that remembers what `entryMessages` gave.
+ */
 export const project = (
   branch: ReadonlyArray<SessionEntry>,
-  profile: PiProfile = newest
+  profile: PiProfile = newest,
+  messagesOf: MessagesOf = entryMessages
 ): ReadonlyArray<ContextItem> => {
   const selected = select(branch, profile)
   const edits = profile === "1.5" ? contextEdits(selected) : undefined
@@ -65,7 +72,7 @@ export const project = (
     if (entry.type === "compaction" && index > 0) continue
     const edit = entry.id === null ? undefined : edits?.get(entry.id)
     if (edit === null) continue
-    for (const message of entryMessages(entry, profile)) {
+    for (const message of messagesOf(entry, profile)) {
       items.push({ entry, message: edit === undefined ? message : applyEdit(message, edit) })
     }
   }
@@ -116,7 +123,8 @@ const applyEdit = (message: JsonObject, replacement: JsonObject): JsonObject => 
 
 const time = (entry: SessionEntry): number => Date.parse(entry.timestamp ?? "")
 
-const entryMessages = (entry: SessionEntry, profile: PiProfile): ReadonlyArray<JsonObject> => {
+/** The messages that an entry stands for in the context, before context edits. */
+export const entryMessages: MessagesOf = (entry, profile) => {
   switch (entry.type) {
     case "message": {
       const message = objectAt(entry.decode(), "message")
