@@ -20,19 +20,27 @@
  * What is left out is counted, see DropCounts.ts.
  */
 import type * as GasTown from "@pi-sessions/core/GasTown"
-import { type Json, type JsonObject, stringAt } from "@pi-sessions/core/Json"
+import { type JsonObject, stringAt } from "@pi-sessions/core/Json"
 import * as ModelContext from "@pi-sessions/core/ModelContext"
 import { type PiProfile, newest } from "@pi-sessions/core/PiProfile"
 import type * as Session from "@pi-sessions/core/Session"
 import * as SessionContext from "@pi-sessions/core/SessionContext"
 import { type SessionEntry } from "@pi-sessions/core/SessionLine"
-import { HYDRATED_ENTRY_TYPE, versionOf } from "@pi-sessions/core/SessionHeader"
+import { versionOf } from "@pi-sessions/core/SessionHeader"
 import * as SessionMigration from "@pi-sessions/core/SessionMigration"
 import { DropTally } from "./DropCounts.ts"
-import { type ExtractedSession, type SessionMetadata } from "./ExtractedSession.ts"
+import { type ExtractedSession } from "./ExtractedSession.ts"
 import * as ToolSchemas from "./ToolSchemas.ts"
-import { type Turn } from "./Turn.ts"
-import { TurnWriter, callsOf, named, origin, text } from "./internal/turnWriter.ts"
+import {
+  isConversation,
+  isHydrated,
+  ownIds,
+  roleMetadata,
+  settings,
+  systemTurn,
+  thinkingLevels
+} from "./internal/sessionFacts.ts"
+import { TurnWriter, named, text } from "./internal/turnWriter.ts"
 
 export interface ExtractOptions {
   /** Where the session was read. */
@@ -118,61 +126,6 @@ const answeredContext = (whole: ReadonlyArray<SessionEntry>, profile: PiProfile)
   }
 }
 
-const systemTurn = (content: string, entry: SessionEntry | undefined): Turn => ({
-  role: "system",
-  content,
-  tool_calls: [],
-  tool_results: [],
-  ...origin(entry),
-  metadata: {}
-})
-
-const roleMetadata = (detection: GasTown.RoleDetection) => {
-  const { address, name, rig, role, roleConflict, roleSource, town } = detection
-  return {
-    role,
-    ...named("name", name),
-    ...named("rig", rig),
-    ...named("town", town),
-    ...named("address", address),
-    role_source: roleSource,
-    ...(roleConflict === undefined ? {} : { role_conflict: roleConflict })
-  }
-}
-
-/** The branch's last word, else what pi-rust and version 1 put into the header. */
-const settings = (
-  branch: ReadonlyArray<SessionEntry>,
-  header: JsonObject
-): Pick<SessionMetadata, "provider" | "model" | "thinking_level"> => {
-  const { model, thinkingLevel } = SessionContext.settings(branch)
-  const said = branch.some((entry) => entry.type === "thinking_level_change") ? thinkingLevel : undefined
-  const level = said ?? header["thinkingLevel"]
-  return {
-    provider: stringOrNull(model?.provider ?? header["provider"]),
-    model: stringOrNull(model?.modelId ?? header["modelId"]),
-    thinking_level: stringOrNull(level) ?? "off"
-  }
-}
-
-const stringOrNull = (value: Json | undefined): string | null =>
-  typeof value === "string" ? value.toWellFormed() : null
-
-/** The thinking level at each entry of a branch. */
-const thinkingLevels = (branch: ReadonlyArray<SessionEntry>, header: JsonObject): ReadonlyMap<SessionEntry, string> => {
-  const levels = new Map<SessionEntry, string>()
-  let level = stringAt(header, "thinkingLevel") ?? "off"
-  for (const entry of branch) {
-    if (entry.type === "thinking_level_change") level = stringAt(entry.decode(), "thinkingLevel") ?? level
-    levels.set(entry, level)
-  }
-  return levels
-}
-
-/** Entries that stand for a message of the conversation. */
-const isConversation = (entry: SessionEntry): boolean =>
-  entry.type === "message" || entry.type === "custom_message" || entry.type === "branch_summary"
-
 const countLeftOut = (
   session: Session.Session,
   whole: ReadonlyArray<SessionEntry>,
@@ -197,14 +150,3 @@ const countLeftOut = (
     else if (entry.type !== "branch_summary") dropped.add("edited_out_message")
   }
 }
-
-/** Every call id that the context holds. */
-const ownIds = (items: ReadonlyArray<SessionContext.ContextItem>): ReadonlySet<string> =>
-  new Set(items.flatMap(({ message }) => callsOf(message).map((call) => text(call, "id"))))
-
-/** Told by the header, or, in a fork that Pi made, by the entry that hydration left. */
-const isHydrated = (header: JsonObject, session: Session.Session): boolean =>
-  (header["hydratedFrom"] ?? null) !== null ||
-  session.tree
-    .getEntries()
-    .some((entry) => entry.type === "custom" && stringAt(entry.decode(), "customType") === HYDRATED_ENTRY_TYPE)

@@ -3,6 +3,7 @@ import { NodeServices } from "@effect/platform-node"
 import { Effect, Layer } from "effect"
 import * as FileSystem from "node:fs"
 import * as Path from "node:path"
+import { fileURLToPath } from "node:url"
 import { Hydrate } from "@pi-sessions/reconstruction/Hydrate"
 import { ThreadSource } from "@pi-sessions/reconstruction/ThreadSource"
 import * as HermeticPi from "@pi-sessions/testing/HermeticPi"
@@ -12,7 +13,7 @@ import { type PiVersion, versions } from "@pi-sessions/testing/PiVersion"
 import * as ScriptedModel from "@pi-sessions/testing/ScriptedModel"
 
 export const bundle = Path.resolve(import.meta.dirname, "../../dist/extension.js")
-const craft = Path.resolve(import.meta.dirname, "craft.ts")
+const craft = fileURLToPath(import.meta.resolve("@pi-sessions/testing/CraftExtension"))
 
 /** Says what the last user turn asks for. */
 export const script: ScriptedModel.Script = (() => {

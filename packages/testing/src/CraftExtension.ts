@@ -1,4 +1,8 @@
-/** Test extension for the real Pi: `/craft JSON` does what only an extension can. */
+/**
+ * A test extension for the real Pi, to be loaded by its path: `/craft JSON` does what only an extension can.
+ */
+
+/** What `/craft` takes. */
 interface Craft {
   readonly label?: string
   readonly name?: string

@@ -1,0 +1,49 @@
+/**
+ * The sample: a run of a session's answers behind what the model was sent for each of them, as turns. Every format is a
+ * projection of this record.
+ */
+import * as Schema from "effect/Schema"
+import * as PiProfile from "@pi-sessions/core/PiProfile"
+import { ExtractedSession, SessionMetadata } from "./ExtractedSession.ts"
+
+/** Why a sample does not go on from the one before it; see TargetRuns.ts. */
+export const SampleStart = Schema.Literals([
+  "session",
+  "branch",
+  "compaction",
+  "context_edit",
+  "model",
+  "system",
+  "untrained",
+  "history"
+])
+export type SampleStart = typeof SampleStart.Type
+
+/** Whether the turns are what the model was sent, or less than that. */
+export const SampleContext = Schema.Literals(["exact", "reduced"])
+export type SampleContext = typeof SampleContext.Type
+
+/** Where the system prompt comes from. `none`: the session does not hold it. */
+export const SystemSource = Schema.Literals(["session", "none"])
+export type SystemSource = typeof SystemSource.Type
+
+export const TrainingSample = Schema.Struct({
+  ...ExtractedSession.fields,
+  /** Index in `turns` of the first target. Assistant turns before it are context; it and those after it are targets. */
+  first_target: Schema.Int,
+  metadata: Schema.Struct({
+    ...SessionMetadata.fields,
+    /** From 0, in the order of the session's branches. */
+    sample: Schema.Int,
+    start: SampleStart,
+    context: SampleContext,
+    /** How many assistant turns are targets. */
+    targets: Schema.Int,
+    /** How many are context only. */
+    context_answers: Schema.Int,
+    /** The Pi whose rules gave the context. */
+    pi: PiProfile.PiProfile,
+    system_source: SystemSource
+  })
+})
+export type TrainingSample = typeof TrainingSample.Type
