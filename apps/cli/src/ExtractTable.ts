@@ -1,4 +1,5 @@
 /** What `extract` prints of its report: what was found, kept and dropped, and why. */
+import { type DropCounts } from "@pi-sessions/extract/DropCounts"
 import { type ExtractReport, type ReportRow } from "@pi-sessions/extract/ExtractReport"
 import * as Table from "./Table.ts"
 
@@ -6,6 +7,8 @@ const REASONS: { readonly [reason: string]: string } = {
   not_selected: "of another rig or role",
   hydrated: "hydrated: its text was not a model's output",
   no_assistant_turn: "without an assistant turn",
+  context_answers: "of which this format would train on answers that are only context",
+  duplicate_targets: "whose answers are targets of other sessions",
   invalid_sample: "broke the format's rules (a bug: please report it)"
 }
 
@@ -30,6 +33,8 @@ const byAgent = (report: ExtractReport): ReadonlyArray<ReadonlyArray<Table.Cell>
         found,
         rows.length,
         total((volume) => volume.samples),
+        total((volume) => volume.exact),
+        total((volume) => volume.targets),
         total((volume) => volume.turns),
         total((volume) => volume.tool_calls),
         total((volume) => volume.tokens.total),
@@ -40,14 +45,22 @@ const byAgent = (report: ExtractReport): ReadonlyArray<ReadonlyArray<Table.Cell>
 
 /** The table as lines of text. */
 export const render = (report: ExtractReport): ReadonlyArray<string> => {
-  const { sessions, files, total, skipped } = report
-  const dropped = Object.entries(sessions.dropped).map(([reason, count]) => [count, REASONS[reason] ?? reason])
+  const { sessions, files, samples, total, skipped } = report
+  const why = (counts: DropCounts) =>
+    Object.entries(counts).map(([reason, count]) => [count, REASONS[reason] ?? reason])
+  const lost = why(samples.dropped)
   const left = Object.entries(total.dropped).map(([reason, count]) => [count, reason.replaceAll("_", " ")])
   return [
-    ...Table.render(["agent", "found", "kept", "samples", "turns", "tool calls", "tokens", "cost $"], byAgent(report)),
+    ...Table.render(
+      ["agent", "found", "kept", "samples", "exact", "targets", "turns", "tool calls", "tokens", "cost $"],
+      byAgent(report)
+    ),
     "",
     `sessions: ${sessions.found} found, ${sessions.kept} kept`,
-    ...Table.render(["dropped", "why"], dropped),
+    ...Table.render(["dropped", "why"], why(sessions.dropped)),
+    "",
+    `samples: ${samples.found} found, ${samples.kept} kept, ${total.exact} of them exactly what the model was sent`,
+    ...(lost.length === 0 ? [] : Table.render(["dropped", "why"], lost)),
     ...(left.length === 0 ? [] : ["", "left out of the kept sessions:"]),
     ...Table.render(["parts", "what"], left),
     ...(files.not_a_session === 0 ? [] : ["", `files that are no sessions: ${files.not_a_session}`]),

@@ -1,7 +1,7 @@
 /**
  * The run: every session that a source lists, through the pipeline, into a directory.
  *
- *     list -> whose is it? -> selected? -> read -> turns -> sample -> validate -> write
+ *     list -> whose is it? -> selected? -> read -> cut -> distinct -> project -> validate -> write
  *
  * Whose a session is, is told by its first lines, so those that nobody asked for are not read. Files that are no
  * sessions or cannot be read are rows of the report, not failures. Samples are written in the order of paths, whatever
@@ -21,13 +21,17 @@ import type * as Session from "@pi-sessions/core/Session"
 import { type SessionFileError } from "@pi-sessions/session-file/SessionFileError"
 import { type SessionRef, SessionSource } from "@pi-sessions/session-file/SessionSource"
 import * as DatasetDirectory from "./DatasetDirectory.ts"
+import { DistinctTargets } from "./DistinctTargets.ts"
+import { type DropCounts, sum } from "./DropCounts.ts"
 import { NothingMatched, type OutputNotOurs } from "./ExtractError.ts"
-import { type ExtractReport, type ReportRow } from "./ExtractReport.ts"
+import { type ExtractReport, type ReportRow, type SessionDropReason, type Volume } from "./ExtractReport.ts"
 import * as ReportTally from "./internal/reportTally.ts"
 import { MessagesFormat } from "./MessagesFormat.ts"
-import { type FormatName, type SampleFormat } from "./Sample.ts"
-import * as SessionTurns from "./SessionTurns.ts"
+import { type DatasetFile, type FormatName, type SampleFormat } from "./Sample.ts"
+import { type Reasoning, withReasoning } from "./Reasoning.ts"
+import * as SampleCut from "./SampleCut.ts"
 import { ShareGptFormat } from "./ShareGptFormat.ts"
+import { type TrainingSample } from "./TrainingSample.ts"
 
 export interface ExtractOptions {
   /** Selectors of `GasTown.matchesRig`; a session that one of them takes is selected. None: every rig. */
@@ -41,6 +45,10 @@ export interface ExtractOptions {
   readonly town?: string
   /** `--rig deacon` takes boot and the dogs too. */
   readonly includeDogs?: boolean
+  /** The active branch of each session, or all of them. */
+  readonly branches?: "active" | "all"
+  /** What becomes of the model's thinking. `last-query`: kept behind the last user turn, as templates like Qwen3's do. */
+  readonly reasoning?: Reasoning
   /** Take hydrated sessions too, although no model produced their text in this form. */
   readonly includeHydrated?: boolean
   /** Called when a file is done with: how many are, of how many. */
@@ -78,10 +86,12 @@ interface Selected {
 
 const isRow = (one: ReportRow | Selected): one is ReportRow => "outcome" in one
 
-/** A file about which everything is known, and the line it gave. */
-interface Done {
+/** A session that was read and cut, or a row that says why not. */
+interface CutSession {
   readonly row: ReportRow
-  readonly line?: string
+  readonly samples: ReadonlyArray<TrainingSample>
+  readonly dropped: DropCounts
+  readonly diagnostics: number
 }
 
 const make = Effect.gen(function* () {
@@ -116,20 +126,25 @@ const make = Effect.gen(function* () {
     return { ...rowOf(ref, role, stringAt(header, "id")), outcome: "not_selected" }
   })
 
-  const extract = Effect.fnUntraced(function* (selected: Selected, options: ExtractOptions): Effect.fn.Return<Done> {
+  const extract = Effect.fnUntraced(function* (
+    selected: Selected,
+    options: ExtractOptions
+  ): Effect.fn.Return<CutSession> {
     const read = yield* Effect.result(source.read(selected.ref))
     const path = selected.ref.path
     if (Result.isSuccess(read)) {
       // One file that breaks us (values nested beyond the stack, say) must not end the run for all others.
-      return yield* Effect.sync(() => toSample(read.success, selected, options)).pipe(
+      return yield* Effect.sync(() => cutSession(read.success, selected, options)).pipe(
         Effect.catchDefect((defect) =>
-          Effect.succeed<Done>({ row: { path, outcome: "unreadable", detail: String(defect) } })
+          Effect.succeed(nothingOf({ path, outcome: "unreadable", detail: String(defect) }))
         )
       )
     }
-    return read.failure._tag === "NotASession"
-      ? { row: { path, outcome: "not_a_session" } }
-      : { row: { path, outcome: "unreadable", detail: read.failure.reason } }
+    return nothingOf(
+      read.failure._tag === "NotASession"
+        ? { path, outcome: "not_a_session" }
+        : { path, outcome: "unreadable", detail: read.failure.reason }
+    )
   })
 
   const run = Effect.fn("Extract.run")(function* (
@@ -154,16 +169,21 @@ const make = Effect.gen(function* () {
     const rows = found.filter(isRow)
     if (selected.length === 0) return yield* nothingMatched(options, rows, listing.skipped)
 
-    yield* DatasetDirectory.writeSamples(options.out, (write) =>
+    const distinct = new DistinctTargets()
+    const { outputs } = yield* DatasetDirectory.writeSamples(options.out, (write) =>
       Stream.fromIterable(selected).pipe(
         Stream.mapEffect((one) => extract(one, options), { concurrency: SESSIONS_AT_ONCE }),
-        Stream.runForEach(({ line, row }) => {
-          rows.push(row)
-          return Effect.andThen(line === undefined ? Effect.void : write(line), progress())
-        })
+        Stream.runForEach((session) =>
+          Effect.gen(function* () {
+            const { lines, row } = toLines(session, distinct, options)
+            rows.push(row)
+            for (const { file, line } of lines) yield* write(file, line)
+            yield* progress()
+          })
+        )
       )
     )
-    const report = ReportTally.report(options, listing.skipped, rows, yield* DatasetDirectory.outputs(options.out))
+    const report = ReportTally.report(options, listing.skipped, rows, outputs)
     yield* DatasetDirectory.writeReport(report)
     return report
   })
@@ -213,26 +233,74 @@ const nothingMatched = (
   })
 }
 
+const nothingOf = (row: ReportRow): CutSession => ({ row, samples: [], dropped: {}, diagnostics: 0 })
+
 /**
- * One session's way through the pipeline.
+ * A session's way to its samples.
  *
- * What works on a session (redaction of secrets and names) belongs between `SessionTurns.extract` and `project`, where
- * every format sees its result; what works on all samples (dedup, the split into train and validation) belongs between
- * this function and the write in `run`.
+ * What works on a sample (redaction of secrets and names) belongs between this function and `toLines`, where every
+ * format sees its result.
  */
-const toSample = (session: Session.Session, { ref, role }: Selected, options: ExtractOptions): Done => {
+const cutSession = (session: Session.Session, { ref, role }: Selected, options: ExtractOptions): CutSession => {
   const header = session.header?.decode() ?? {}
   const row = rowOf(ref, role, stringAt(header, "id"))
-  const extracted = SessionTurns.extract(session, { sourcePath: ref.path, role })
-  if (extracted.metadata.hydrated && options.includeHydrated !== true) return { row: { ...row, outcome: "hydrated" } }
-  const format = FORMATS[options.format]
-  const projection = format.project(extracted)
-  if (projection._tag === "None") return { row: { ...row, outcome: projection.reason } }
-  const line = JSON.stringify(projection.sample)
-  const checked = format.validate(line)
-  if (Result.isFailure(checked)) {
-    return { row: { ...row, outcome: "invalid_sample", detail: checked.failure.message } }
+  const { branches = "active", includeHydrated, reasoning = "all" } = options
+  const { dropped, samples } = SampleCut.cut(session, { sourcePath: ref.path, role, branches })
+  if (samples.length === 0) return nothingOf({ ...row, outcome: "no_assistant_turn" })
+  if (samples.some(({ metadata }) => metadata.hydrated) && includeHydrated !== true) {
+    return nothingOf({ ...row, outcome: "hydrated" })
   }
-  const volume = ReportTally.volume(extracted.turns, projection.dropped, session.diagnostics.length)
-  return { row: { ...row, outcome: "kept", volume }, line }
+  return {
+    row: { ...row, outcome: "kept" },
+    samples: samples.map((sample) => withReasoning(sample, reasoning)),
+    dropped,
+    diagnostics: session.diagnostics.length
+  }
+}
+
+interface Lines {
+  readonly row: ReportRow
+  readonly lines: ReadonlyArray<{ readonly file: DatasetFile; readonly line: string }>
+}
+
+/** The lines that a session's samples give, and what the report says of it. */
+const toLines = (session: CutSession, distinct: DistinctTargets, options: ExtractOptions): Lines => {
+  const { row, samples } = session
+  if (row.outcome !== "kept") return { row, lines: [] }
+  const format = FORMATS[options.format]
+  const lines: Array<Lines["lines"][number]> = []
+  const volumes: Array<Volume> = []
+  const refused: Array<SessionDropReason> = []
+  let detail: string | undefined
+  for (const cut of samples) {
+    const sample = distinct.take(cut)
+    if (sample === undefined) {
+      refused.push("duplicate_targets")
+      continue
+    }
+    const projection = format.project(sample)
+    if (projection._tag === "None") {
+      refused.push(projection.reason)
+      continue
+    }
+    const line = JSON.stringify(projection.sample)
+    const checked = format.validate(line)
+    if (Result.isFailure(checked)) {
+      refused.push("invalid_sample")
+      detail ??= checked.failure.message
+      continue
+    }
+    lines.push({ file: projection.file, line })
+    volumes.push(ReportTally.volume(sample, projection.dropped))
+  }
+  const told = {
+    ...(detail === undefined ? {} : { detail }),
+    ...(refused.length === 0 ? {} : { samples_dropped: ReportTally.count(refused) })
+  }
+  const [reason] = refused
+  if (lines.length === 0 && reason !== undefined) return { row: { ...row, ...told, outcome: reason }, lines }
+  const { diagnostics, dropped } = session
+  const total = ReportTally.sumVolumes(volumes)
+  const volume = { ...total, dropped: sum([total.dropped, dropped]), diagnostics }
+  return { row: { ...row, ...told, volume }, lines }
 }

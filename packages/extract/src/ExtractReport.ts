@@ -8,7 +8,7 @@ import { DropCounts } from "./DropCounts.ts"
 import { FormatName } from "./Sample.ts"
 
 /** Tells a report of ours from any other `report.json`; the number grows when the shape changes. */
-export const REPORT_KIND = "pi-sessions/extract-report/1"
+export const REPORT_KIND = "pi-sessions/extract-report/2"
 
 /** Why a session gave no sample. */
 export const SessionDropReason = Schema.Literals([
@@ -17,6 +17,10 @@ export const SessionDropReason = Schema.Literals([
   /** Made by hydration, so no model wrote it. */
   "hydrated",
   "no_assistant_turn",
+  /** The format has no masks, and would train on answers that are context in these samples. */
+  "context_answers",
+  /** All its targets are targets of other sessions too, and stand in the dataset already. */
+  "duplicate_targets",
   /** The sample broke its format's rules: a bug, please report it. */
   "invalid_sample",
   /** A file without a header. */
@@ -34,9 +38,13 @@ export const Tokens = Schema.Struct({
 })
 export type Tokens = typeof Tokens.Type
 
-/** What kept sessions hold: turns of the active branch, and what the model calls among them took. */
+/** What the samples of kept sessions hold: turns, and what the model calls that are targets took. */
 export const Volume = Schema.Struct({
   samples: Schema.Int,
+  /** Samples whose turns are what the model was sent. */
+  exact: Schema.Int,
+  /** Assistant turns that are trained on. */
+  targets: Schema.Int,
   turns: Schema.Int,
   tool_calls: Schema.Int,
   tokens: Tokens,
@@ -60,6 +68,8 @@ export const ReportRow = Schema.Struct({
   rig: Schema.optionalKey(Schema.String),
   address: Schema.optionalKey(Schema.String),
   role_source: Schema.optionalKey(GasTown.RoleSource),
+  /** Samples that did not come along, of a session that gave some; by reason. */
+  samples_dropped: Schema.optionalKey(DropCounts),
   /** Only of kept sessions. */
   volume: Schema.optionalKey(Volume)
 })
@@ -78,11 +88,23 @@ export const ExtractReport = Schema.Struct({
     dropped: DropCounts
   }),
   files: Schema.Struct({ not_a_session: Schema.Int, unreadable: Schema.Int }),
+  samples: Schema.Struct({
+    /** Cut from the sessions that were selected. */
+    found: Schema.Int,
+    kept: Schema.Int,
+    /** By reason, as those of sessions. */
+    dropped: DropCounts
+  }),
   /** Directories and files that could not be looked into. */
   skipped: Schema.Array(Schema.Struct({ path: Schema.String, reason: Schema.String })),
   total: Volume,
   /** Absolute paths. */
-  outputs: Schema.Struct({ train: Schema.String, report: Schema.String }),
+  outputs: Schema.Struct({
+    train: Schema.String,
+    /** Samples whose context holds answers that are no targets; where the format writes them apart and there are any. */
+    continued: Schema.optionalKey(Schema.String),
+    report: Schema.String
+  }),
   /** In order of path. */
   rows: Schema.Array(ReportRow)
 })

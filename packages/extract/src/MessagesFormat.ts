@@ -1,17 +1,20 @@
 /**
- * Format `messages`: TRL's conversational shape with tools, which Axolotl and Unsloth read too. Arguments are objects, as
- * the templates of Qwen and Llama iterate over them. A tool's error mark has no place in it; the metadata counts them.
+ * Format `messages`: TRL's conversational shapes with tools, which Unsloth reads too. Arguments are objects, as the
+ * templates of Qwen and Llama iterate over them. A tool's error mark has no place in it; the metadata counts them.
  *
- * One session is one sample. It ends on an assistant message, since nothing is learnt from what follows the last one,
- * and never begins with a tool message. Consecutive messages of one role stay as they are.
+ * TRL trains on every answer in `messages`. A sample whose context holds answers that are no targets is written as
+ * `prompt` and `completion` instead, of which TRL trains on the completion only; such lines stand in a file of their own.
+ *
+ * A sample ends on an assistant message, since nothing is learnt from what follows the last one, and never begins with a
+ * tool message. Consecutive messages of one role stay as they are.
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { AnyJson } from "@pi-sessions/core/Json"
 import { DropTally, sum } from "./DropCounts.ts"
-import { type ExtractedSession } from "./ExtractedSession.ts"
 import { InvalidSample, type Projection, type SampleFormat, SampleMetadata, metadataOf } from "./Sample.ts"
 import { ToolDefinition } from "./ToolDefinition.ts"
+import { type TrainingSample } from "./TrainingSample.ts"
 import { type Turn } from "./Turn.ts"
 import * as ReadSample from "./internal/readSample.ts"
 
@@ -40,12 +43,24 @@ export const ChatMessage = Schema.Union([
 ]).pipe(Schema.toTaggedUnion("role"))
 export type ChatMessage = typeof ChatMessage.Type
 
+const Tools = Schema.Array(Schema.Struct({ type: Schema.Literal("function"), function: ToolDefinition }))
+
+/** Every answer is a target. */
 export const MessagesSample = Schema.Struct({
   messages: Schema.NonEmptyArray(ChatMessage),
-  tools: Schema.Array(Schema.Struct({ type: Schema.Literal("function"), function: ToolDefinition })),
+  tools: Tools,
   metadata: SampleMetadata
 })
 export type MessagesSample = typeof MessagesSample.Type
+
+/** The answers of the completion are targets, those of the prompt are not. */
+export const CompletionSample = Schema.Struct({
+  prompt: Schema.NonEmptyArray(ChatMessage),
+  completion: Schema.NonEmptyArray(ChatMessage),
+  tools: Tools,
+  metadata: SampleMetadata
+})
+export type CompletionSample = typeof CompletionSample.Type
 
 const messagesOf = (turn: Turn): ReadonlyArray<ChatMessage> => {
   const { content, metadata, role, tool_calls, tool_results } = turn
@@ -77,27 +92,34 @@ const messagesOf = (turn: Turn): ReadonlyArray<ChatMessage> => {
   }
 }
 
-const project = (session: ExtractedSession): Projection<MessagesSample> => {
+type Line = MessagesSample | CompletionSample
+
+const project = (sample: TrainingSample): Projection<Line> => {
+  const before = sample.turns.slice(0, sample.first_target).flatMap(messagesOf)
+  const after = sample.turns.slice(sample.first_target).flatMap(messagesOf)
+  const [first, ...others] = before
+  const [target, ...rest] = after.slice(0, after.findLastIndex((message) => message.role === "assistant") + 1)
+  if (target === undefined) return { _tag: "None", reason: "no_assistant_turn" }
   const dropped = new DropTally()
-  const messages = session.turns.flatMap(messagesOf)
-  const end = messages.findLastIndex((message) => message.role === "assistant") + 1
-  const [first, ...others] = messages.slice(0, end)
-  if (first === undefined) return { _tag: "None", reason: "no_assistant_turn" }
-  dropped.add("trailing_message", messages.length - end)
-  const all = sum([session.metadata.dropped, dropped.counts])
-  return {
-    _tag: "Sample",
-    sample: {
-      messages: [first, ...others],
-      tools: session.tools.map((tool) => ({ type: "function", function: tool })),
-      metadata: metadataOf(session, all)
-    },
-    dropped: all
+  dropped.add("trailing_message", after.length - rest.length - 1)
+  const all = sum([sample.metadata.dropped, dropped.counts])
+  const common = {
+    tools: sample.tools.map((tool) => ({ type: "function" as const, function: tool })),
+    metadata: metadataOf(sample, all)
   }
+  if (first !== undefined && sample.metadata.context_answers > 0) {
+    const line = { prompt: [first, ...others] as const, completion: [target, ...rest] as const, ...common }
+    return { _tag: "Sample", sample: line, file: "continued", dropped: all }
+  }
+  const messages = first === undefined ? ([target, ...rest] as const) : ([first, ...others, target, ...rest] as const)
+  return { _tag: "Sample", sample: { messages, ...common }, file: "train", dropped: all }
 }
 
 /** The first broken rule among those that a shape cannot say. */
-const brokenRule = ({ messages, tools }: MessagesSample): readonly [at: string, issue: string] | undefined => {
+const brokenRule = (
+  messages: ReadonlyArray<ChatMessage>,
+  tools: Line["tools"]
+): readonly [at: string, issue: string] | undefined => {
   /** Calls of the latest assistant message that have no result yet. */
   let open = new Map<string, string>()
   for (const [index, message] of messages.entries()) {
@@ -122,14 +144,24 @@ const brokenRule = ({ messages, tools }: MessagesSample): readonly [at: string, 
   return names.size < tools.length ? ["tools", "two tools with one name"] : undefined
 }
 
-const read = ReadSample.make("messages", MessagesSample)
+const readMessages = ReadSample.make("messages", MessagesSample)
+const readCompletion = ReadSample.make("messages", CompletionSample)
 
-const validate = (line: string): Result.Result<MessagesSample, InvalidSample> =>
+const read = (line: string): Result.Result<Line, InvalidSample> =>
+  line.startsWith('{"prompt":') ? readCompletion(line) : readMessages(line)
+
+const brokenBorder = ({ completion }: CompletionSample): readonly [at: string, issue: string] | undefined =>
+  completion[0].role === "assistant" ? undefined : ["completion[0]", "a completion that does not begin with an answer"]
+
+const validate = (line: string): Result.Result<Line, InvalidSample> =>
   Result.flatMap(read(line), (sample) => {
-    const broken = brokenRule(sample)
+    const broken =
+      "messages" in sample
+        ? brokenRule(sample.messages, sample.tools)
+        : (brokenBorder(sample) ?? brokenRule([...sample.prompt, ...sample.completion], sample.tools))
     if (broken === undefined) return Result.succeed(sample)
     const [at, issue] = broken
     return Result.fail(new InvalidSample({ format: "messages", at, issue }))
   })
 
-export const MessagesFormat: SampleFormat<MessagesSample> = { name: "messages", project, validate }
+export const MessagesFormat: SampleFormat<Line> = { name: "messages", project, validate }

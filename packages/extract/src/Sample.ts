@@ -1,13 +1,14 @@
 /**
- * What the formats have in common: a sample is one line of a dataset, made of a session, with metadata beside what is
- * trained on.
+ * What the formats have in common: a projection is one line of a dataset, made of a sample, with metadata beside what
+ * is trained on.
  */
 import * as Schema from "effect/Schema"
 import type * as Result from "effect/Result"
 import * as GasTown from "@pi-sessions/core/GasTown"
+import * as PiProfile from "@pi-sessions/core/PiProfile"
 import { type DropCounts } from "./DropCounts.ts"
-import { type ExtractedSession } from "./ExtractedSession.ts"
 import { ToolsSource } from "./ToolDefinition.ts"
+import { SampleContext, SampleStart, SystemSource, type TrainingSample } from "./TrainingSample.ts"
 
 export const FormatName = Schema.Literals(["messages", "sharegpt"])
 export type FormatName = typeof FormatName.Type
@@ -33,6 +34,14 @@ export const SampleMetadata = Schema.Struct({
   model: Schema.NullOr(Schema.String),
   thinking_level: Schema.String,
   hydrated: Schema.Boolean,
+  /** Which one of the session's samples; see TrainingSample.ts for the next ones too. */
+  sample: Schema.Int,
+  start: SampleStart,
+  context: SampleContext,
+  targets: Schema.Int,
+  context_answers: Schema.Int,
+  pi: PiProfile.PiProfile,
+  system_source: SystemSource,
   tools_source: ToolsSource,
   /** Results that the tool called an error; the formats have no mark for them. */
   tool_errors: Schema.Int,
@@ -40,13 +49,13 @@ export const SampleMetadata = Schema.Struct({
 })
 export type SampleMetadata = typeof SampleMetadata.Type
 
-/** The metadata of a session's sample, with all that was dropped on the way to it. */
-export const metadataOf = (session: ExtractedSession, dropped: DropCounts): SampleMetadata => {
-  const { metadata } = session
+/** The metadata of a sample's line, with all that was dropped on the way to it. */
+export const metadataOf = (sample: TrainingSample, dropped: DropCounts): SampleMetadata => {
+  const { metadata } = sample
   return {
-    session_id: session.session_id,
-    source_path: session.source_path,
-    cwd: session.cwd,
+    session_id: sample.session_id,
+    source_path: sample.source_path,
+    cwd: sample.cwd,
     timestamp: metadata.timestamp,
     session_name: metadata.session_name ?? null,
     parent_session: metadata.parent_session ?? null,
@@ -60,21 +69,39 @@ export const metadataOf = (session: ExtractedSession, dropped: DropCounts): Samp
     model: metadata.model,
     thinking_level: metadata.thinking_level,
     hydrated: metadata.hydrated,
+    sample: metadata.sample,
+    start: metadata.start,
+    context: metadata.context,
+    targets: metadata.targets,
+    context_answers: metadata.context_answers,
+    pi: metadata.pi,
+    system_source: metadata.system_source,
     tools_source: metadata.tools_source,
     tool_errors: metadata.tool_errors,
     dropped: Object.entries(dropped).map(([reason, count]) => ({ reason, count }))
   }
 }
 
-/** What a format made of a session. */
+/**
+ * Why a format has no line for a sample. `context_answers`: it would train on answers that are context here, since it
+ * has no masks.
+ */
+export type NoLine = "no_assistant_turn" | "context_answers"
+
+/** What a format made of a sample. */
 export type Projection<S> =
   | {
       readonly _tag: "Sample"
       readonly sample: S
-      /** What the session lost when it was extracted, and what it lost to this format. */
+      /** Which of the dataset's files it belongs to. */
+      readonly file: DatasetFile
+      /** What the sample lost when it was cut, and what it lost to this format. */
       readonly dropped: DropCounts
     }
-  | { readonly _tag: "None"; readonly reason: "no_assistant_turn" }
+  | { readonly _tag: "None"; readonly reason: NoLine }
+
+/** The lines of one file have one shape. `continued`: samples whose context holds answers that are no targets. */
+export type DatasetFile = "train" | "continued"
 
 /** A line that breaks its format's rules; a bug of the projection, or a dataset that somebody edited. */
 export class InvalidSample extends Schema.TaggedError<InvalidSample>()("InvalidSample", {
@@ -92,7 +119,7 @@ export class InvalidSample extends Schema.TaggedError<InvalidSample>()("InvalidS
 /** A way to write samples. */
 export interface SampleFormat<S> {
   readonly name: FormatName
-  readonly project: (session: ExtractedSession) => Projection<S>
+  readonly project: (sample: TrainingSample) => Projection<S>
   /** Reads a line of output again and checks the format's rules. */
   readonly validate: (line: string) => Result.Result<S, InvalidSample>
 }

@@ -3,7 +3,7 @@
  *
  * A sample begins with what the model was sent for its first target and ends on its last one, so the calls of that last
  * answer have no results in it: they came after it. Where turns cannot say what was sent (an image, a result without its
- * call), the sample says that its context is `reduced`.
+ * call), or damage may have taken a part of it, the sample says that its context is `reduced`.
  */
 import type * as GasTown from "@pi-sessions/core/GasTown"
 import { stringAt } from "@pi-sessions/core/Json"
@@ -12,6 +12,7 @@ import { type PiProfile } from "@pi-sessions/core/PiProfile"
 import type * as Session from "@pi-sessions/core/Session"
 import { versionOf } from "@pi-sessions/core/SessionHeader"
 import { type SessionEntry } from "@pi-sessions/core/SessionLine"
+import { type SessionDiagnostic } from "@pi-sessions/core/SessionDiagnostic"
 import * as SessionMigration from "@pi-sessions/core/SessionMigration"
 import { type DropCounts, DropTally, sum } from "./DropCounts.ts"
 import * as TargetRuns from "./TargetRuns.ts"
@@ -55,6 +56,15 @@ const REDUCING = new Set([
   "invalid_arguments"
 ])
 
+/** Damage that takes nothing from what the lines say. */
+const HARMLESS = new Set<SessionDiagnostic["code"]>([
+  "bom",
+  "crlf",
+  "missing-final-newline",
+  "duplicate-header",
+  "header-not-first"
+])
+
 /** The samples of a session of any version of the format; the session itself is not changed. */
 export const cut = (source: Session.Session, options: CutOptions): Cut => {
   const session = SessionMigration.toCurrent(source)
@@ -74,6 +84,7 @@ const sampler = (session: Session.Session, version: number, { role, sourcePath }
     version,
     hydrated: isHydrated(header, session)
   }
+  const isDamaged = session.diagnostics.some(({ code }) => !HARMLESS.has(code))
   return (run: TargetRuns.TargetRun, at: number): TrainingSample => {
     const dropped = new DropTally()
     const items = run.messages.flatMap(({ of }) => of ?? [])
@@ -113,7 +124,7 @@ const sampler = (session: Session.Session, version: number, { role, sourcePath }
         dropped: dropped.counts,
         sample: at,
         start: run.start,
-        context: Object.keys(dropped.counts).some((reason) => REDUCING.has(reason)) ? "reduced" : "exact",
+        context: isDamaged || Object.keys(dropped.counts).some((reason) => REDUCING.has(reason)) ? "reduced" : "exact",
         targets,
         context_answers: answers - targets,
         pi: run.profile,

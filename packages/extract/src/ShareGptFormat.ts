@@ -12,6 +12,7 @@
  * - Thinking stands before text and calls as `<think>\n...\n</think>\n\n`, which LLaMA-Factory takes apart again (templates
  *   with other marks need another format). Thinking that holds such marks itself is dropped.
  * - Assistant turns before the first user turn are dropped, with their results.
+ * - It trains on every answer, so a sample whose context holds answers that are no targets has no line.
  *
  * The system prompt and the tools (a JSON list) are columns of their own.
  */
@@ -19,8 +20,8 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { type Json, isArray, isObject } from "@pi-sessions/core/Json"
 import { DropTally, sum } from "./DropCounts.ts"
-import { type ExtractedSession } from "./ExtractedSession.ts"
 import { InvalidSample, type Projection, type SampleFormat, SampleMetadata, metadataOf } from "./Sample.ts"
+import { type TrainingSample } from "./TrainingSample.ts"
 import { type ToolCall, type Turn } from "./Turn.ts"
 import * as ReadSample from "./internal/readSample.ts"
 
@@ -126,21 +127,23 @@ const conversationOf = (turns: ReadonlyArray<Turn>, dropped: DropTally): Array<S
   return conversation
 }
 
-const project = (session: ExtractedSession): Projection<ShareGptSample> => {
+const project = (source: TrainingSample): Projection<ShareGptSample> => {
+  if (source.metadata.context_answers > 0) return { _tag: "None", reason: "context_answers" }
   const dropped = new DropTally()
-  const conversation = conversationOf(session.turns, dropped)
+  const conversation = conversationOf(source.turns, dropped)
   const [first, ...others] = conversation
   if (first === undefined || others.length === 0) return { _tag: "None", reason: "no_assistant_turn" }
-  const system = session.turns.find((turn) => turn.role === "system")?.content
-  const all = sum([session.metadata.dropped, dropped.counts])
+  const system = source.turns.find((turn) => turn.role === "system")?.content
+  const all = sum([source.metadata.dropped, dropped.counts])
   return {
     _tag: "Sample",
     sample: {
       conversations: [first, ...others],
       ...(system === undefined ? {} : { system }),
-      tools: JSON.stringify(session.tools),
-      metadata: metadataOf(session, all)
+      tools: JSON.stringify(source.tools),
+      metadata: metadataOf(source, all)
     },
+    file: "train",
     dropped: all
   }
 }

@@ -12,17 +12,18 @@ import { MessagesFormat } from "../src/MessagesFormat.ts"
 import { ShareGptFormat } from "../src/ShareGptFormat.ts"
 import { assistant, call, file, header, image, linked, result, text, user } from "./support/sessions.ts"
 
-const conversation = (opening: string) =>
+/** Names the session, since an answer in the same context would be a target only once. */
+const conversation = (opening: string, id: string) =>
   linked([
     user(opening),
-    assistant([text("I look."), call("", "bash", { command: "gt hook" })]),
+    assistant([text(`I look, says ${id}.`), call("", "bash", { command: "gt hook" })]),
     result("", "nothing\n"),
     user([text("a picture"), image]),
     assistant([text("Done.")])
   ])
 
 const session = (id: string, cwd: string, opening = "hello", more: JsonObject = {}) =>
-  file(header({ id, cwd, ...more }), ...conversation(opening))
+  file(header({ id, cwd, ...more }), ...conversation(opening, id))
 
 /** A town and a project, each session in the directory that Pi would choose. */
 const FILES: { readonly [path: string]: string } = {
@@ -96,6 +97,8 @@ describe("Extract.run", () => {
       assert.deepStrictEqual(report.files, { not_a_session: 2, unreadable: 0 })
       assert.deepStrictEqual(report.total, {
         samples: 2,
+        exact: 0,
+        targets: 4,
         turns: 10,
         tool_calls: 2,
         tokens: { input: 40, output: 20, cache_read: 8, cache_write: 4, total: 72 },

@@ -2,12 +2,19 @@ import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 import { type JsonObject } from "@pi-sessions/core/Json"
 import { MessagesFormat, type MessagesSample } from "../src/MessagesFormat.ts"
-import { assistant, call, chain, extract, message, result, text, user } from "./support/sessions.ts"
+import { type TrainingSample } from "../src/TrainingSample.ts"
+import { assistant, call, chain, message, result, sample, samples, text, user } from "./support/sessions.ts"
 
-const sampleOf = (text: string): MessagesSample => {
-  const projection = MessagesFormat.project(extract(text))
+const lineOf = (cut: TrainingSample) => {
+  const projection = MessagesFormat.project(cut)
   if (projection._tag === "None") throw new Error(projection.reason)
   return projection.sample
+}
+
+const sampleOf = (text: string): MessagesSample => {
+  const line = lineOf(sample(text))
+  if (!("messages" in line)) throw new Error("a line with a prompt")
+  return line
 }
 
 const whole = chain(
@@ -85,31 +92,64 @@ describe("MessagesFormat", () => {
       model: "fake-1",
       thinking_level: "off",
       hydrated: false,
+      sample: 0,
+      start: "session",
+      context: "exact",
+      targets: 2,
+      context_answers: 0,
+      pi: "1.5",
+      system_source: "session",
       tools_source: "builtin",
       tool_errors: 1,
       dropped: []
     })
   })
 
-  it("ends on the assistant, and counts what it cut", () => {
-    const projection = MessagesFormat.project(
-      extract(chain(user("go"), assistant([call("a"), call("b")]), result("a", "x"), user("one"), user("two")))
+  it("ends on the last answer, whose calls have no results then", () => {
+    const { messages } = sampleOf(
+      chain(user("go"), assistant([call("a"), call("b")]), result("a", "x"), user("one"), user("two"))
     )
-    assert.strictEqual(projection._tag, "Sample")
-    if (projection._tag === "None") return
     assert.deepStrictEqual(
-      projection.sample.messages.map((message) => message.role),
+      messages.map(({ role }) => role),
       ["user", "assistant"]
     )
-    assert.deepStrictEqual(projection.dropped, { trailing_message: 4 })
-    assert.deepStrictEqual(projection.sample.metadata.dropped, [{ reason: "trailing_message", count: 4 }])
-    assert.isTrue(Result.isSuccess(MessagesFormat.validate(JSON.stringify(projection.sample))))
   })
 
-  it("makes no sample of a session without an assistant turn", () => {
-    for (const text of [chain(user("hi")), chain(user("hi"), assistant([], { stopReason: "error" }))]) {
-      assert.deepStrictEqual(MessagesFormat.project(extract(text)), { _tag: "None", reason: "no_assistant_turn" })
-    }
+  it("writes a sample whose context holds answers as prompt and completion", () => {
+    const compacted = samples(
+      chain(
+        user("a"),
+        assistant([text("1")]),
+        user("b"),
+        assistant([call("c")]),
+        result("c", "x"),
+        { type: "compaction", summary: "s", firstKeptEntryId: "e4", tokensBefore: 10 },
+        assistant([text("2")]),
+        user("d"),
+        assistant([text("3")])
+      )
+    ).map(lineOf)
+    assert.deepStrictEqual(
+      compacted.map((line) => Object.keys(line)),
+      [
+        ["messages", "tools", "metadata"],
+        ["prompt", "completion", "tools", "metadata"]
+      ]
+    )
+    const [, line] = compacted
+    if (line === undefined || !("prompt" in line)) throw new Error("no prompt")
+    assert.deepStrictEqual(
+      [line.prompt.map(({ role }) => role), line.completion.map(({ content }) => content)],
+      [
+        ["user", "assistant", "tool"],
+        ["2", "d", "3"]
+      ]
+    )
+    const { context_answers, start, targets } = line.metadata
+    assert.deepStrictEqual({ start, targets, context_answers }, { start: "compaction", targets: 2, context_answers: 1 })
+    assert.deepStrictEqual(MessagesFormat.validate(JSON.stringify(line)), Result.succeed(line))
+    const turned = JSON.stringify({ ...line, completion: line.completion.toReversed().slice(1) })
+    assert.include(String(MessagesFormat.validate(turned)), "completion[0]")
   })
 
   it("accepts its own output, and refuses what breaks a rule", () => {

@@ -14,8 +14,10 @@ import * as SessionWalk from "@pi-sessions/testing/SessionWalk"
 import { type ExtractedSession } from "../src/ExtractedSession.ts"
 import { MessagesFormat } from "../src/MessagesFormat.ts"
 import { type SampleFormat } from "../src/Sample.ts"
+import * as SampleCut from "../src/SampleCut.ts"
 import * as SessionTurns from "../src/SessionTurns.ts"
 import { ShareGptFormat } from "../src/ShareGptFormat.ts"
+import { type TrainingSample } from "../src/TrainingSample.ts"
 
 const WALKS = Number(process.env["PI_SESSIONS_WALKS"] || 25)
 const FIRST_SEED = Number(process.env["PI_SESSIONS_SEED"] || 1)
@@ -90,8 +92,8 @@ const toldByTurns = ({ extracted }: Case): ReadonlyArray<string> => {
 
 const count = (text: string, part: string): number => text.split(part).length - 1
 
-const checkSample = <S>({ extracted, name }: Case, format: SampleFormat<S>): boolean => {
-  const projection = format.project(extracted)
+const checkSample = <S>(sample: TrainingSample, name: string, format: SampleFormat<S>): boolean => {
+  const projection = format.project(sample)
   if (projection._tag === "None") return false
   const line = JSON.stringify(projection.sample)
   const checked = format.validate(line)
@@ -102,16 +104,46 @@ const checkSample = <S>({ extracted, name }: Case, format: SampleFormat<S>): boo
   return true
 }
 
+/** What holds for every sample, in whatever format. */
+const checkCut = ({ first_target, metadata, turns }: TrainingSample, name: string): void => {
+  const answers = turns.flatMap((turn, at) => (turn.role === "assistant" ? [at] : []))
+  assert.strictEqual(turns[first_target]?.role, "assistant", `${name}: the first target is an answer`)
+  assert.strictEqual(answers.filter((at) => at >= first_target).length, metadata.targets, name)
+  assert.strictEqual(answers.filter((at) => at < first_target).length, metadata.context_answers, name)
+  assert.strictEqual(turns.at(-1)?.role, "assistant", `${name}: a sample ends on an answer`)
+  for (const [at, turn] of turns.slice(0, -1).entries()) {
+    const results = turns[at + 1]?.tool_results ?? []
+    assert.deepStrictEqual(
+      results.map((result) => result.tool_call_id).sort(),
+      turn.tool_calls.map((call) => call.id).sort(),
+      `${name}: each call has its result, and each result its call`
+    )
+  }
+  assert.strictEqual(turns[0]?.tool_results.length, 0, `${name}: a sample does not begin with a result`)
+}
+
 describe.each(PiVersion.versions)("sessions of Pi %s", (version) => {
   it.effect(
     "give samples that hold to their formats' rules",
     () =>
       Effect.gen(function* () {
-        const all = yield* cases(version)
-        const samples = all.filter((one) => checkSample(one, MessagesFormat)).length
-        const conversations = all.filter((one) => checkSample(one, ShareGptFormat)).length
-        assert.isAbove(samples, all.length / 2)
-        assert.isAbove(conversations, all.length / 2)
+        let samples = 0
+        let conversations = 0
+        for (const { name, session } of yield* cases(version)) {
+          const cut = SampleCut.cut(session, {
+            sourcePath: "s.jsonl",
+            role: { role: "unknown", roleSource: "none" },
+            branches: "all"
+          })
+          for (const sample of cut.samples) {
+            checkCut(sample, name)
+            assert.isTrue(checkSample(sample, name, MessagesFormat), name)
+            samples++
+            if (checkSample(sample, name, ShareGptFormat)) conversations++
+          }
+        }
+        assert.isAbove(samples, WALKS)
+        assert.isAbove(conversations, samples / 8)
       }),
     60_000
   )

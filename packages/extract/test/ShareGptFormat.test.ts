@@ -2,10 +2,10 @@ import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 import { type JsonObject } from "@pi-sessions/core/Json"
 import { ShareGptFormat, type ShareGptSample } from "../src/ShareGptFormat.ts"
-import { assistant, call, chain, extract, message, result, text, user } from "./support/sessions.ts"
+import { assistant, call, chain, message, result, sample as cut, samples, text, user } from "./support/sessions.ts"
 
 const project = (text: string) => {
-  const projection = ShareGptFormat.project(extract(text))
+  const projection = ShareGptFormat.project(cut(text))
   if (projection._tag === "None") throw new Error(projection.reason)
   const line = JSON.stringify(projection.sample)
   assert.deepStrictEqual(ShareGptFormat.validate(line), Result.succeed(projection.sample))
@@ -96,7 +96,7 @@ describe("ShareGptFormat", () => {
       "function_call",
       '<think>\nHm.\n</think>\n\n{"name":"bash","arguments":{"command":"ls"}}'
     ])
-    assert.deepStrictEqual(dropped, { text_beside_tool_call: 1, trailing_message: 1 })
+    assert.deepStrictEqual(dropped, { text_beside_tool_call: 1 })
   })
 
   it("keeps marks in arguments out of the trainer's sight, and drops thinking that holds them", () => {
@@ -111,7 +111,7 @@ describe("ShareGptFormat", () => {
     const value = sample.conversations[1]?.value ?? ""
     assert.notMatch(value, /<\/?(think|tool_call)>/u)
     assert.deepStrictEqual(parseCalls(value), { name: "write", arguments: args })
-    assert.deepStrictEqual(dropped, { reasoning_with_marks: 1, trailing_message: 1 })
+    assert.deepStrictEqual(dropped, { reasoning_with_marks: 1 })
   })
 
   it("begins with the human side", () => {
@@ -133,13 +133,18 @@ describe("ShareGptFormat", () => {
   })
 
   it("makes no sample where no assistant turn follows a user's", () => {
-    for (const file of [
-      chain(user("hi")),
-      chain(assistant([text("hi")])),
-      chain(assistant([text("hi")]), user("hi"))
-    ]) {
-      assert.strictEqual(ShareGptFormat.project(extract(file))._tag, "None")
+    for (const file of [chain(assistant([text("hi")])), chain(assistant([text("hi")]), user("hi"))]) {
+      assert.deepStrictEqual(ShareGptFormat.project(cut(file)), { _tag: "None", reason: "no_assistant_turn" })
     }
+  })
+
+  it("makes no sample that would train on answers of the context", () => {
+    const compaction = { type: "compaction", summary: "s", firstKeptEntryId: "e1", tokensBefore: 10 }
+    const both = samples(chain(user("a"), assistant([text("1")]), compaction, user("b"), assistant([text("2")]))).map(
+      (sample) => ShareGptFormat.project(sample)
+    )
+    assert.strictEqual(both[0]?._tag, "Sample")
+    assert.deepStrictEqual(both[1], { _tag: "None", reason: "context_answers" })
   })
 
   it("refuses what breaks a rule", () => {

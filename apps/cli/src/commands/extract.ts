@@ -55,6 +55,16 @@ const flags = {
     Flag.withDescription("With --rig deacon: boot and the dogs too"),
     Flag.withDefault(false)
   ),
+  branches: Flag.Literals("branches", ["active", "all"]).pipe(
+    Flag.withDescription("The active branch of each session, or all of them"),
+    Flag.withDefault("active")
+  ),
+  reasoning: Flag.Literals("reasoning", ["all", "last-query", "none"]).pipe(
+    Flag.withDescription(
+      "The model's thinking: all of it, that after the last user turn (as Qwen3's template), or none"
+    ),
+    Flag.withDefault("all")
+  ),
   includeHydrated: Flag.Boolean("include-hydrated").pipe(
     Flag.withDescription("Take hydrated sessions too, although no model wrote their text in that form"),
     Flag.withDefault(false)
@@ -96,6 +106,8 @@ export const extract = Command.make(
         out,
         ...Option.match(input.town, { onNone: () => ({}), onSome: (town) => ({ town: invocation.resolve(town) }) }),
         includeDogs: input.includeDogs,
+        branches: input.branches,
+        reasoning: input.reasoning,
         includeHydrated: input.includeHydrated,
         onProgress: (done, total) => invocation.progress(`${done} of ${total} sessions`)
       })
@@ -119,7 +131,13 @@ export const extract = Command.make(
       if (places > 0)
         yield* invocation.note(`warning: ${path}: damaged in ${places} ${places === 1 ? "place" : "places"}`)
     }
-    yield* invocation.note(`wrote ${report.outputs.train}`)
+    const { continued, train } = report.outputs
+    yield* invocation.note(`wrote ${train}`)
+    if (continued !== undefined) {
+      yield* invocation.note(
+        `wrote ${continued}: prompt and completion, where the context holds answers that are no targets`
+      )
+    }
     yield* invocation.note("this data is not redacted: look through it before you share it")
     yield* invocation.result(input.json ? JSON.stringify(report, null, 2) : ExtractTable.render(report).join("\n"))
   })

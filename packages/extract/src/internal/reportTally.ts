@@ -2,7 +2,8 @@
 import { type DropCounts, sum } from "../DropCounts.ts"
 import { type ExtractReport, REPORT_KIND, type ReportRow, type Tokens, type Volume } from "../ExtractReport.ts"
 import { type FormatName } from "../Sample.ts"
-import { type Turn, costOf, tokensOf } from "../Turn.ts"
+import { type TrainingSample } from "../TrainingSample.ts"
+import { costOf, tokensOf } from "../Turn.ts"
 
 /** How often each name occurs, by name. */
 export const count = (names: ReadonlyArray<string>): DropCounts => sum(names.map((name) => ({ [name]: 1 })))
@@ -17,11 +18,14 @@ const addTokens = (a: Tokens, b: Tokens): Tokens => ({
   total: a.total + b.total
 })
 
-/** What one sample holds. */
-export const volume = (turns: ReadonlyArray<Turn>, dropped: DropCounts, diagnostics: number): Volume => {
-  const usages = turns.flatMap((turn) => turn.metadata.usage ?? [])
+/** What one sample holds; the session's damage is counted with its first one. */
+export const volume = (sample: TrainingSample, dropped: DropCounts): Volume => {
+  const { first_target, metadata, turns } = sample
+  const usages = turns.slice(first_target).flatMap((turn) => turn.metadata.usage ?? [])
   return {
     samples: 1,
+    exact: metadata.context === "exact" ? 1 : 0,
+    targets: metadata.targets,
     turns: turns.length,
     tool_calls: turns.reduce((calls, turn) => calls + turn.tool_calls.length, 0),
     tokens: usages
@@ -35,14 +39,17 @@ export const volume = (turns: ReadonlyArray<Turn>, dropped: DropCounts, diagnost
       .reduce(addTokens, NO_TOKENS),
     cost: usages.reduce((cost, usage) => cost + costOf(usage), 0),
     dropped,
-    diagnostics
+    diagnostics: 0
   }
 }
 
-const sumVolumes = (volumes: ReadonlyArray<Volume>): Volume => {
+/** All of them together. */
+export const sumVolumes = (volumes: ReadonlyArray<Volume>): Volume => {
   const total = (number: (volume: Volume) => number): number => volumes.reduce((all, one) => all + number(one), 0)
   return {
     samples: total((one) => one.samples),
+    exact: total((one) => one.exact),
+    targets: total((one) => one.targets),
     turns: total((one) => one.turns),
     tool_calls: total((one) => one.tool_calls),
     tokens: volumes.map((one) => one.tokens).reduce(addTokens, NO_TOKENS),
@@ -64,6 +71,9 @@ export const report = (
   const outcomes = rows.map((row) => row.outcome)
   const sessions = outcomes.filter((outcome) => !NO_SESSION.has(outcome))
   const kept = sessions.filter((outcome) => outcome === "kept")
+  const total = sumVolumes(rows.flatMap((row) => row.volume ?? []))
+  const samplesDropped = sum(rows.map((row) => row.samples_dropped ?? {}))
+  const droppedCount = Object.values(samplesDropped).reduce((all, one) => all + one, 0)
   return {
     kind: REPORT_KIND,
     format: run.format,
@@ -78,8 +88,9 @@ export const report = (
       not_a_session: outcomes.filter((outcome) => outcome === "not_a_session").length,
       unreadable: outcomes.filter((outcome) => outcome === "unreadable").length
     },
+    samples: { found: total.samples + droppedCount, kept: total.samples, dropped: samplesDropped },
     skipped,
-    total: sumVolumes(rows.flatMap((row) => row.volume ?? [])),
+    total,
     outputs,
     rows: [...rows].sort((a, b) => (a.path < b.path ? -1 : 1))
   }

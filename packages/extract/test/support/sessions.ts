@@ -2,7 +2,9 @@
 import { type JsonObject } from "@pi-sessions/core/Json"
 import * as Session from "@pi-sessions/core/Session"
 import { type ExtractedSession } from "../../src/ExtractedSession.ts"
+import * as SampleCut from "../../src/SampleCut.ts"
 import * as SessionTurns from "../../src/SessionTurns.ts"
+import { type TrainingSample } from "../../src/TrainingSample.ts"
 
 /** Lines of a file; each object is one. */
 export const file = (...lines: ReadonlyArray<JsonObject>): string =>
@@ -82,6 +84,21 @@ export const extract = (text: string): ExtractedSession =>
     sourcePath: "/sessions/s1.jsonl",
     role: { role: "unknown", roleSource: "none" }
   })
+
+/** The samples of all branches. */
+export const samples = (text: string): ReadonlyArray<TrainingSample> =>
+  SampleCut.cut(Session.readText(text), {
+    sourcePath: "/sessions/s1.jsonl",
+    role: { role: "unknown", roleSource: "none" },
+    branches: "all"
+  }).samples
+
+/** The first sample. */
+export const sample = (text: string): TrainingSample => {
+  const [first] = samples(text)
+  if (first === undefined) throw new Error("a session without a sample")
+  return first
+}
 
 /** Turns in short: role, content, calls and results. */
 export const brief = (session: ExtractedSession) =>

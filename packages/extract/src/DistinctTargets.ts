@@ -1,0 +1,51 @@
+/**
+ * Each pair of context and answer is a target once in a dataset, however many branches, forks and copies of sessions
+ * hold it. Elsewhere it is context.
+ */
+import { createHash } from "node:crypto"
+import { type TrainingSample } from "./TrainingSample.ts"
+import { type Turn } from "./Turn.ts"
+
+/** What the model reads and writes in a turn. Ids and times are not part of it. */
+const spoken = ({ content, metadata, role, tool_calls, tool_results }: Turn): string =>
+  JSON.stringify([
+    role,
+    content,
+    metadata.reasoning ?? "",
+    tool_calls.map((call) => [call.name, call.arguments]),
+    tool_results.map((result) => [result.tool_name, result.content, result.is_error])
+  ])
+
+/** The targets that a dataset holds so far. */
+export class DistinctTargets {
+  /** Hashes of a target and all that stands before it. */
+  readonly #held = new Set<string>()
+
+  /** The sample with its targets that are new, which are held from now on; undefined when there is none. */
+  take(sample: TrainingSample): TrainingSample | undefined {
+    const { first_target, metadata, turns } = sample
+    const hash = createHash("sha256")
+    /** Of new targets, by place. */
+    const fresh: Array<readonly [at: number, digest: string]> = []
+    let afterHeld = first_target
+    for (const [at, turn] of turns.entries()) {
+      hash.update(spoken(turn))
+      if (turn.role !== "assistant" || at < first_target) continue
+      const digest = hash.copy().digest("base64")
+      if (this.#held.has(digest)) afterHeld = at + 1
+      else fresh.push([at, digest])
+    }
+    // What stands before a target that is held was a target there too, or may not be one.
+    const taken = fresh.filter(([at]) => at >= afterHeld)
+    const [first] = taken
+    if (first === undefined) return undefined
+    for (const [, digest] of taken) this.#held.add(digest)
+    const shared = metadata.targets - taken.length
+    if (shared === 0) return sample
+    return {
+      ...sample,
+      first_target: first[0],
+      metadata: { ...metadata, targets: taken.length, context_answers: metadata.context_answers + shared }
+    }
+  }
+}

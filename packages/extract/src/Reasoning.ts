@@ -1,0 +1,25 @@
+/** What becomes of the model's thinking in samples. */
+import * as Schema from "effect/Schema"
+import { type TrainingSample } from "./TrainingSample.ts"
+import { type Turn } from "./Turn.ts"
+
+export const Reasoning = Schema.Literals(["all", "last-query", "none"])
+export type Reasoning = typeof Reasoning.Type
+
+const withoutReasoning = (turn: Turn): Turn => {
+  if (turn.metadata.reasoning === undefined) return turn
+  const { reasoning: _, ...metadata } = turn.metadata
+  return { ...turn, metadata }
+}
+
+/**
+ * The sample with all thinking, with that behind its last user turn (what templates such as Qwen3's keep; tool results
+ * are no user turn to them), or with none.
+ */
+export const withReasoning = (sample: TrainingSample, reasoning: Reasoning): TrainingSample => {
+  if (reasoning === "all") return sample
+  const { turns } = sample
+  const lastQuery = turns.findLastIndex(({ content, role }) => role === "user" && content !== "")
+  const from = reasoning === "none" ? turns.length : lastQuery
+  return { ...sample, turns: turns.map((turn, at) => (at < from ? withoutReasoning(turn) : turn)) }
+}
