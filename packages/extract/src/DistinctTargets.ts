@@ -1,6 +1,7 @@
 /**
  * Each pair of context and answer is a target once in a dataset, however many branches, forks and copies of sessions
- * hold it. Elsewhere it is context.
+ * hold it. Elsewhere it is context. An answer that was copied into a fork counts as the same one also where the fork
+ * lost what stood before it, as those of Pi 0.78 may: nobody ever sent that shorter context.
  */
 import { createHash } from "node:crypto"
 import { type TrainingSample } from "./TrainingSample.ts"
@@ -16,9 +17,9 @@ const spoken = ({ content, metadata, role, tool_calls, tool_results }: Turn): st
     tool_results.map((result) => [result.tool_name, result.content, result.is_error])
   ])
 
-/** The targets that a dataset holds so far. */
+/** The targets that a dataset holds so far. Forks must come after what they were forked from. */
 export class DistinctTargets {
-  /** Hashes of a target and all that stands before it. */
+  /** Hashes of a target and all that stands before it, and of a target with the id of its entry. */
   readonly #held = new Set<string>()
 
   /** The sample with its targets that are new, which are held from now on; undefined when there is none. */
@@ -26,20 +27,24 @@ export class DistinctTargets {
     const { first_target, metadata, turns } = sample
     const hash = createHash("sha256")
     /** Of new targets, by place. */
-    const fresh: Array<readonly [at: number, digest: string]> = []
+    const fresh: Array<readonly [at: number, keys: ReadonlyArray<string>]> = []
     let afterHeld = first_target
     for (const [at, turn] of turns.entries()) {
-      hash.update(spoken(turn))
+      const text = spoken(turn)
+      hash.update(text)
       if (turn.role !== "assistant" || at < first_target) continue
-      const digest = hash.copy().digest("base64")
-      if (this.#held.has(digest)) afterHeld = at + 1
-      else fresh.push([at, digest])
+      const pair = hash.copy().digest("base64")
+      const entry = createHash("sha256").update(`${turn.uuid} ${turn.timestamp} ${text}`).digest("base64")
+      const isCopy = metadata.parent_session !== undefined && this.#held.has(entry)
+      const keys = [pair, entry]
+      if (isCopy || this.#held.has(pair)) afterHeld = at + 1
+      else fresh.push([at, keys])
     }
     // What stands before a target that is held was a target there too, or may not be one.
     const taken = fresh.filter(([at]) => at >= afterHeld)
     const [first] = taken
     if (first === undefined) return undefined
-    for (const [, digest] of taken) this.#held.add(digest)
+    for (const [, keys] of taken) for (const key of keys) this.#held.add(key)
     const shared = metadata.targets - taken.length
     if (shared === 0) return sample
     return {

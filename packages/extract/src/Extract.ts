@@ -4,8 +4,9 @@
  *     list -> whose is it? -> selected? -> read -> cut -> distinct -> project -> validate -> write
  *
  * Whose a session is, is told by its first lines, so those that nobody asked for are not read. Files that are no
- * sessions or cannot be read are rows of the report, not failures. Samples are written in the order of paths, whatever
- * order the reads end in, so the same sessions give the same bytes.
+ * sessions or cannot be read are rows of the report, not failures. Samples are written in the order in which the sessions
+ * were begun (then of paths), whatever order the reads end in: the same sessions give the same bytes, and forks come after
+ * what they were forked from.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -81,6 +82,8 @@ const SESSIONS_AT_ONCE = 2
 /** A session that was asked for. */
 interface Selected {
   readonly ref: SessionRef
+  /** The header's. */
+  readonly timestamp: string
   readonly role: GasTown.RoleDetection
 }
 
@@ -122,7 +125,7 @@ const make = Effect.gen(function* () {
     if (header === undefined) return { path: ref.path, outcome: "not_a_session" }
     const town = options.town === undefined ? {} : { town: options.town }
     const role = SessionRole.detect(opened.success, { path: ref.path, ...town })
-    if (isSelected(role, options)) return { ref, role }
+    if (isSelected(role, options)) return { ref, role, timestamp: stringAt(header, "timestamp") ?? "" }
     return { ...rowOf(ref, role, stringAt(header, "id")), outcome: "not_selected" }
   })
 
@@ -165,7 +168,7 @@ const make = Effect.gen(function* () {
       (ref) => Effect.tap(identify(ref, options), (one) => (isRow(one) ? progress() : Effect.void)),
       { concurrency: OPENINGS_AT_ONCE }
     )
-    const selected = found.flatMap((one) => (isRow(one) ? [] : [one]))
+    const selected = found.flatMap((one) => (isRow(one) ? [] : [one])).sort(inOrderOfTime)
     const rows = found.filter(isRow)
     if (selected.length === 0) return yield* nothingMatched(options, rows, listing.skipped)
 
@@ -190,6 +193,11 @@ const make = Effect.gen(function* () {
 
   return Extract.of({ run: (options) => Effect.provide(run(options), services) })
 })
+
+const inOrderOfTime = (a: Selected, b: Selected): number => {
+  if (a.timestamp !== b.timestamp) return a.timestamp < b.timestamp ? -1 : 1
+  return a.ref.path < b.ref.path ? -1 : 1
+}
 
 const isSelected = (role: GasTown.RoleDetection, options: ExtractOptions): boolean => {
   const { includeDogs = false, rigs, roles } = options
