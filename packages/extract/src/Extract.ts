@@ -26,12 +26,11 @@ import { DistinctTargets } from "./DistinctTargets.ts"
 import { type DropCounts, sum } from "./DropCounts.ts"
 import { NothingMatched, type OutputNotOurs } from "./ExtractError.ts"
 import { type ExtractReport, type ReportRow, type SessionDropReason, type Volume } from "./ExtractReport.ts"
+import { FORMATS } from "./Formats.ts"
 import * as ReportTally from "./internal/reportTally.ts"
-import { MessagesFormat } from "./MessagesFormat.ts"
-import { type DatasetFile, type FormatName, type SampleFormat } from "./Sample.ts"
+import { type DatasetFile, type FormatName } from "./Sample.ts"
 import { type Reasoning, withReasoning } from "./Reasoning.ts"
 import * as SampleCut from "./SampleCut.ts"
-import { ShareGptFormat } from "./ShareGptFormat.ts"
 import { type TrainingSample } from "./TrainingSample.ts"
 
 export interface ExtractOptions {
@@ -67,12 +66,6 @@ export class Extract extends Context.Service<
 >()("@pi-sessions/extract/Extract") {
   /** Reads from the `SessionSource` in its context. */
   static readonly layer = Layer.suspend(() => Layer.effect(Extract, make))
-}
-
-/** The formats by name. */
-const FORMATS: { readonly [Name in FormatName]: SampleFormat<unknown> } = {
-  messages: MessagesFormat,
-  sharegpt: ShareGptFormat
 }
 
 const OPENINGS_AT_ONCE = 8
