@@ -9,6 +9,12 @@ const REASONS: { readonly [reason: string]: string } = {
   no_assistant_turn: "without an assistant turn",
   context_answers: "of which this format would train on answers that are only context",
   duplicate_targets: "whose answers are targets of other sessions",
+  near_duplicate: "that say nearly what another one says",
+  bridges_splits: "that tie families of two splits together",
+  out_of_time: "begun at another time",
+  over_limit: "beyond --limit",
+  other_model: "of another model",
+  too_short: "of too few turns",
   invalid_sample: "broke the format's rules (a bug: please report it)"
 }
 
@@ -45,7 +51,7 @@ const byAgent = (report: ExtractReport): ReadonlyArray<ReadonlyArray<Table.Cell>
 
 /** The table as lines of text. */
 export const render = (report: ExtractReport): ReadonlyArray<string> => {
-  const { sessions, files, samples, total, skipped } = report
+  const { families, sessions, files, samples, total, skipped } = report
   const why = (counts: DropCounts) =>
     Object.entries(counts).map(([reason, count]) => [count, REASONS[reason] ?? reason])
   const lost = why(samples.dropped)
@@ -58,6 +64,9 @@ export const render = (report: ExtractReport): ReadonlyArray<string> => {
     "",
     `sessions: ${sessions.found} found, ${sessions.kept} kept`,
     ...Table.render(["dropped", "why"], why(sessions.dropped)),
+    ...(families.largest < 2
+      ? []
+      : ["", `families of sessions: ${families.found}; the largest has ${families.largest} sessions`]),
     "",
     `samples: ${samples.found} found, ${samples.kept} kept, ${total.exact} of them exactly what the model was sent`,
     ...(lost.length === 0 ? [] : Table.render(["dropped", "why"], lost)),

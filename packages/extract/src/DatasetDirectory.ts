@@ -5,34 +5,39 @@
  */
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
+import * as Option from "effect/Option"
 import * as Path from "effect/Path"
+import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import * as Scope from "effect/Scope"
 import * as SafeWrite from "@pi-sessions/session-file/SafeWrite"
-import { type SessionFileError, fromPlatform } from "@pi-sessions/session-file/SessionFileError"
+import { SessionFileError, fromPlatform } from "@pi-sessions/session-file/SessionFileError"
 import { OutputNotOurs } from "./ExtractError.ts"
 import { type ExtractReport, REPORT_KIND } from "./ExtractReport.ts"
 import { type DatasetFile } from "./Sample.ts"
+import { type Recorded, Split } from "./Splits.ts"
 
-/** File names by what they hold. */
-const FILES: { readonly [F in DatasetFile]: string } = { train: "train.jsonl", continued: "train-continued.jsonl" }
 const REPORT_FILE = "report.json"
+
+/** The file of a split that holds lines of one shape. */
+export const fileName = (split: Split, file: DatasetFile): string =>
+  `${split}${file === "train" ? "" : `-${file}`}.jsonl`
 
 /** How many foreign files an error names. */
 const NAMED = 5
 
-/** Of this version, and of earlier ones. */
-const isReport = Schema.decodeUnknownResult(
-  Schema.fromJsonString(Schema.Struct({ kind: Schema.Literals([REPORT_KIND, "pi-sessions/extract-report/1"]) }))
-)
+const EarlierReport = Schema.Struct({
+  kind: Schema.Literals([REPORT_KIND, "pi-sessions/extract-report/1"]),
+  outputs: Schema.Struct({ files: Schema.optionalKey(Schema.Array(Schema.Struct({ path: Schema.String }))) })
+})
+const decodeReport = Schema.decodeUnknownResult(Schema.fromJsonString(EarlierReport))
 
-/** Absolute paths of what a run writes into `out`. */
-const pathsIn = Effect.fnUntraced(function* (out: string) {
+/** The report of an earlier run in `out`; undefined when there is none. */
+const earlierReport = Effect.fnUntraced(function* (out: string) {
+  const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
-  return {
-    train: path.resolve(out, FILES.train),
-    continued: path.resolve(out, FILES.continued),
-    report: path.resolve(out, REPORT_FILE)
-  }
+  const text = yield* Effect.orElseSucceed(fs.readFileString(path.resolve(out, REPORT_FILE)), () => "")
+  return Option.getOrUndefined(Result.getSuccess(decodeReport(text)))
 })
 
 /** Fails when `out` holds what is not ours. Changes nothing. */
@@ -46,18 +51,17 @@ export const check = Effect.fn("DatasetDirectory.check")(function* (
   )
   const files = names.filter((name) => !name.startsWith(".")).sort()
   if (files.length === 0) return
-  const { report } = yield* pathsIn(out)
-  const text = yield* Effect.orElseSucceed(fs.readFileString(report), () => "")
-  if (isReport(text)._tag === "Success") return
+  if ((yield* earlierReport(out)) !== undefined) return
   return yield* new OutputNotOurs({ path: out, files: files.slice(0, NAMED) })
 })
 
 /** Writes a line to one of the files. */
-export type WriteLine = (file: DatasetFile, line: string) => Effect.Effect<void, SessionFileError>
+export type WriteLine = (split: Split, file: DatasetFile, line: string) => Effect.Effect<void, SessionFileError>
 
 /**
  * Writes the lines that `use` hands over, in that order, and makes the directory when it is missing. They replace those
- * of an earlier run when `use` succeeds; when it does not, nothing has changed. Gives what `use` gave, and the files.
+ * of an earlier run when `use` succeeds; when it does not, nothing has changed. Gives what `use` gave, and the files:
+ * that of the training split always, others when they have lines.
  */
 export const writeSamples = Effect.fnUntraced(function* <A, E, R>(
   out: string,
@@ -69,32 +73,54 @@ export const writeSamples = Effect.fnUntraced(function* <A, E, R>(
 > {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
-  const paths = yield* pathsIn(out)
-  yield* fs.makeDirectory(out, { recursive: true }).pipe(Effect.mapError(fromPlatform(out, "write")))
+  const failed = fromPlatform(out, "write")
+  yield* fs.makeDirectory(out, { recursive: true }).pipe(Effect.mapError(failed))
+  const train = path.resolve(out, fileName("train", "train"))
   return yield* Effect.scoped(
     Effect.gen(function* () {
-      const train = yield* openTemporary(paths.train)
-      const continued = yield* openTemporary(paths.continued)
-      const files = { train, continued }
-      const result = yield* use((file, line) => files[file].write(line))
-      yield* train.keep
-      // An empty file would be a dataset without columns; one of an earlier run is not this run's.
-      const hasContinued = continued.lines() > 0
-      if (hasContinued) yield* continued.keep
-      else
-        yield* fs.remove(paths.continued, { force: true }).pipe(Effect.mapError(fromPlatform(paths.continued, "write")))
-      yield* SafeWrite.syncDirectory(path.resolve(out)).pipe(Effect.mapError(fromPlatform(out, "write")))
-      const { report, train: trainPath } = paths
-      return {
-        result,
-        outputs: { train: trainPath, ...(hasContinued ? { continued: paths.continued } : {}), report }
+      const services = yield* Effect.context<FileSystem.FileSystem | Path.Path | Scope.Scope>()
+      const opened = new Map<string, TemporaryFile>()
+      const open = Effect.fnUntraced(function* (target: string) {
+        const known = opened.get(target)
+        if (known !== undefined) return known
+        const file = yield* Effect.provideContext(openTemporary(target), services)
+        opened.set(target, file)
+        return file
+      })
+      yield* open(train)
+      const result = yield* use((split, file, line) =>
+        Effect.flatMap(open(path.resolve(out, fileName(split, file))), ({ write }) => write(line))
+      )
+      const before = yield* earlierReport(out)
+      const files = [...opened].sort(([a], [b]) => (a < b ? -1 : 1))
+      for (const [, file] of files) yield* file.keep
+      // A file of an earlier run that this one has no lines for would pass for a part of it.
+      for (const { path: old } of before?.outputs.files ?? []) {
+        const isHere = path.dirname(old) === path.resolve(out) && path.extname(old) === ".jsonl"
+        if (isHere && !opened.has(old)) yield* fs.remove(old, { force: true }).pipe(Effect.mapError(failed))
       }
+      yield* SafeWrite.syncDirectory(path.resolve(out)).pipe(Effect.mapError(failed))
+      const outputs = {
+        train,
+        files: files.map(([path, { lines }]) => ({ path, samples: lines() })),
+        report: path.resolve(out, REPORT_FILE)
+      }
+      return { result, outputs }
     })
   )
 })
 
+interface TemporaryFile {
+  readonly lines: () => number
+  readonly write: (line: string) => Effect.Effect<void, SessionFileError>
+  /** Gives it its name. */
+  readonly keep: Effect.Effect<void, SessionFileError>
+}
+
 /** A file under a temporary name, which goes with the scope unless it is kept. */
-const openTemporary = Effect.fnUntraced(function* (target: string) {
+const openTemporary = Effect.fnUntraced(function* (
+  target: string
+): Effect.fn.Return<TemporaryFile, SessionFileError, FileSystem.FileSystem | Path.Path | Scope.Scope> {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
   const failed = fromPlatform(target, "write")
@@ -111,6 +137,45 @@ const openTemporary = Effect.fnUntraced(function* (target: string) {
     },
     keep: file.sync.pipe(Effect.andThen(fs.rename(temporary, target)), Effect.mapError(failed))
   }
+})
+
+const SPLITS_FILE = "splits.json"
+const SPLITS_KIND = "pi-sessions/splits/1"
+const RecordedSplits = Schema.Struct({
+  kind: Schema.Literal(SPLITS_KIND),
+  /** By session id. */
+  sessions: Schema.Record(Schema.String, Split)
+})
+const decodeSplits = Schema.decodeUnknownEffect(Schema.fromJsonString(RecordedSplits))
+
+/** Which split each session went to in earlier runs; empty without a record. */
+export const readSplits = Effect.fn("DatasetDirectory.readSplits")(function* (
+  out: string
+): Effect.fn.Return<Recorded, SessionFileError, FileSystem.FileSystem | Path.Path> {
+  const fs = yield* FileSystem.FileSystem
+  const path = yield* Path.Path
+  const file = path.resolve(out, SPLITS_FILE)
+  const text = yield* fs.readFileString(file).pipe(
+    Effect.catchReason("PlatformError", "NotFound", () => Effect.succeed(undefined)),
+    Effect.mapError(fromPlatform(file, "read"))
+  )
+  if (text === undefined) return new Map()
+  const { sessions } = yield* decodeSplits(text).pipe(
+    Effect.mapError(() => new SessionFileError({ path: file, operation: "read", reason: "no record of splits" }))
+  )
+  return new Map(Object.entries(sessions))
+})
+
+/** Records the splits for later runs; those of sessions that are gone are kept. */
+export const writeSplits = Effect.fn("DatasetDirectory.writeSplits")(function* (
+  out: string,
+  splits: Recorded
+): Effect.fn.Return<void, SessionFileError, FileSystem.FileSystem | Path.Path> {
+  const path = yield* Path.Path
+  const file = path.resolve(out, SPLITS_FILE)
+  const sessions = Object.fromEntries([...splits].sort(([a], [b]) => (a < b ? -1 : 1)))
+  const bytes = new TextEncoder().encode(`${JSON.stringify({ kind: SPLITS_KIND, sessions }, undefined, 1)}\n`)
+  yield* SafeWrite.write(file, [bytes], "replace").pipe(Effect.mapError(fromPlatform(file, "write")))
 })
 
 /** Writes the report; the directory must exist. */

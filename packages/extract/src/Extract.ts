@@ -1,7 +1,8 @@
 /**
  * The run: every session that a source lists, through the pipeline, into a directory.
  *
- *     list -> whose is it? -> selected? -> read -> cut -> distinct -> project -> validate -> write
+ *     list -> whose is it? -> selected? -> plan: families, near-duplicates, splits
+ *          -> read -> cut -> distinct -> project -> validate -> write
  *
  * Whose a session is, is told by its first lines, so those that nobody asked for are not read. Files that are no
  * sessions or cannot be read are rows of the report, not failures. Samples are written in the order in which the sessions
@@ -22,38 +23,17 @@ import type * as Session from "@pi-sessions/core/Session"
 import { type SessionFileError } from "@pi-sessions/session-file/SessionFileError"
 import { type SessionRef, SessionSource } from "@pi-sessions/session-file/SessionSource"
 import * as DatasetDirectory from "./DatasetDirectory.ts"
+import * as DatasetPlan from "./DatasetPlan.ts"
 import { DistinctTargets } from "./DistinctTargets.ts"
-import { type DropCounts, sum } from "./DropCounts.ts"
 import { NothingMatched, type OutputNotOurs } from "./ExtractError.ts"
-import { type ExtractReport, type ReportRow, type SessionDropReason, type Volume } from "./ExtractReport.ts"
-import { FORMATS } from "./Formats.ts"
+import { type ExtractOptions } from "./ExtractOptions.ts"
+import { type ExtractReport, type ReportRow } from "./ExtractReport.ts"
+import * as SessionEvidence from "./SessionEvidence.ts"
+import { type SplitRule } from "./Splits.ts"
 import * as ReportTally from "./internal/reportTally.ts"
-import { type DatasetFile, type FormatName } from "./Sample.ts"
-import { type Reasoning, withReasoning } from "./Reasoning.ts"
-import * as SampleCut from "./SampleCut.ts"
-import { type TrainingSample } from "./TrainingSample.ts"
+import { type CutSession, type Selected, cutSession, nothingOf, rowOf, toLines } from "./internal/sessionLines.ts"
 
-export interface ExtractOptions {
-  /** Selectors of `GasTown.matchesRig`; a session that one of them takes is selected. None: every rig. */
-  readonly rigs: ReadonlyArray<string>
-  /** Roles by name. None: every role. */
-  readonly roles: ReadonlyArray<string>
-  readonly format: FormatName
-  /** The directory to write to. */
-  readonly out: string
-  /** The town's root directory, where paths do not show it. */
-  readonly town?: string
-  /** `--rig deacon` takes boot and the dogs too. */
-  readonly includeDogs?: boolean
-  /** The active branch of each session, or all of them. */
-  readonly branches?: "active" | "all"
-  /** What becomes of the model's thinking. `last-query`: kept behind the last user turn, as templates like Qwen3's do. */
-  readonly reasoning?: Reasoning
-  /** Take hydrated sessions too, although no model produced their text in this form. */
-  readonly includeHydrated?: boolean
-  /** Called when a file is done with: how many are, of how many. */
-  readonly onProgress?: (done: number, total: number) => Effect.Effect<void>
-}
+export type { ExtractOptions, Selection } from "./ExtractOptions.ts"
 
 export class Extract extends Context.Service<
   Extract,
@@ -72,23 +52,10 @@ const OPENINGS_AT_ONCE = 8
 /** Whole sessions in memory. */
 const SESSIONS_AT_ONCE = 2
 
-/** A session that was asked for. */
-interface Selected {
-  readonly ref: SessionRef
-  /** The header's. */
-  readonly timestamp: string
-  readonly role: GasTown.RoleDetection
-}
+/** Of the families of each role. */
+const SPLIT: SplitRule = { _tag: "Share", validation: 0.05 }
 
 const isRow = (one: ReportRow | Selected): one is ReportRow => "outcome" in one
-
-/** A session that was read and cut, or a row that says why not. */
-interface CutSession {
-  readonly row: ReportRow
-  readonly samples: ReadonlyArray<TrainingSample>
-  readonly dropped: DropCounts
-  readonly diagnostics: number
-}
 
 const make = Effect.gen(function* () {
   const source = yield* SessionSource
@@ -118,30 +85,62 @@ const make = Effect.gen(function* () {
     if (header === undefined) return { path: ref.path, outcome: "not_a_session" }
     const town = options.town === undefined ? {} : { town: options.town }
     const role = SessionRole.detect(opened.success, { path: ref.path, ...town })
-    if (isSelected(role, options)) return { ref, role, timestamp: stringAt(header, "timestamp") ?? "" }
-    return { ...rowOf(ref, role, stringAt(header, "id")), outcome: "not_selected" }
+    const sessionId = stringAt(header, "id")
+    const timestamp = stringAt(header, "timestamp") ?? ""
+    if (!isSelected(role, options)) return { ...rowOf(ref, role, sessionId), outcome: "not_selected" }
+    if (!isInTime(timestamp, options)) return { ...rowOf(ref, role, sessionId), outcome: "out_of_time" }
+    return { ref, role, sessionId: sessionId ?? "", timestamp }
   })
 
-  const extract = Effect.fnUntraced(function* (
-    selected: Selected,
-    options: ExtractOptions
-  ): Effect.fn.Return<CutSession> {
-    const read = yield* Effect.result(source.read(selected.ref))
-    const path = selected.ref.path
+  /** What `use` makes of a whole session, or the row that says why it could not be read. */
+  const reading = Effect.fnUntraced(function* <A>(
+    { ref: { path }, ref }: Selected,
+    use: (session: Session.Session) => A
+  ): Effect.fn.Return<A | ReportRow> {
+    const read = yield* Effect.result(source.read(ref))
     if (Result.isSuccess(read)) {
       // One file that breaks us (values nested beyond the stack, say) must not end the run for all others.
-      return yield* Effect.sync(() => cutSession(read.success, selected, options)).pipe(
+      return yield* Effect.sync(() => use(read.success)).pipe(
         Effect.catchDefect((defect) =>
-          Effect.succeed(nothingOf({ path, outcome: "unreadable", detail: String(defect) }))
+          Effect.succeed<ReportRow>({ path, outcome: "unreadable", detail: String(defect) })
         )
       )
     }
-    return nothingOf(
-      read.failure._tag === "NotASession"
-        ? { path, outcome: "not_a_session" }
-        : { path, outcome: "unreadable", detail: read.failure.reason }
-    )
+    return read.failure._tag === "NotASession"
+      ? { path, outcome: "not_a_session" }
+      : { path, outcome: "unreadable", detail: read.failure.reason }
   })
+
+  /** Reads the selected sessions for what ties them together. */
+  const plan = Effect.fnUntraced(function* (selected: ReadonlyArray<Selected>, options: ExtractOptions) {
+    const recorded = yield* DatasetDirectory.readSplits(options.out)
+    const rows: Array<ReportRow> = []
+    const sessions: Array<DatasetPlan.PlannedSession> = []
+    yield* Stream.fromIterable(selected).pipe(
+      Stream.mapEffect(
+        (one) =>
+          Effect.map(
+            reading(one, (session) => SessionEvidence.of(session, one.ref.path)),
+            (read) => ({ one, read })
+          ),
+        { concurrency: SESSIONS_AT_ONCE }
+      ),
+      Stream.runForEach(({ one, read }) =>
+        Effect.sync(() => {
+          if ("outcome" in read) rows.push(read)
+          else sessions.push({ evidence: read, role: one.role.role })
+        })
+      )
+    )
+    const { includeNearDuplicates = false, split = SPLIT } = options
+    return { rows, plan: DatasetPlan.make(sessions, recorded, { split, includeNearDuplicates }) }
+  })
+
+  const extract = (selected: Selected, options: ExtractOptions): Effect.Effect<CutSession> =>
+    Effect.map(
+      reading(selected, (session) => cutSession(session, selected, options)),
+      (read) => ("outcome" in read ? nothingOf(read) : read)
+    )
 
   const run = Effect.fn("Extract.run")(function* (
     options: ExtractOptions
@@ -161,25 +160,50 @@ const make = Effect.gen(function* () {
       (ref) => Effect.tap(identify(ref, options), (one) => (isRow(one) ? progress() : Effect.void)),
       { concurrency: OPENINGS_AT_ONCE }
     )
-    const selected = found.flatMap((one) => (isRow(one) ? [] : [one])).sort(inOrderOfTime)
+    const ordered = found.flatMap((one) => (isRow(one) ? [] : [one])).sort(inOrderOfTime)
     const rows = found.filter(isRow)
-    if (selected.length === 0) return yield* nothingMatched(options, rows, listing.skipped)
+    if (ordered.length === 0) return yield* nothingMatched(options, rows, listing.skipped)
+    const selected = ordered.slice(0, options.limit)
+    const leave = (row: ReportRow): Effect.Effect<void> =>
+      Effect.andThen(
+        Effect.sync(() => rows.push(row)),
+        progress()
+      )
+    for (const { ref, role, sessionId } of ordered.slice(selected.length)) {
+      yield* leave({ ...rowOf(ref, role, sessionId), outcome: "over_limit" })
+    }
+
+    const planned = yield* plan(selected, options)
+    for (const row of planned.rows) yield* leave(row)
+    const { families, fates, recorded } = planned.plan
+    const taken: Array<Selected> = []
+    for (const one of selected) {
+      const fate = fates.get(one.ref.path)
+      if (fate?._tag === "Taken") taken.push(one)
+      else if (fate !== undefined) {
+        const { detail, reason } = fate
+        const row = { ...rowOf(one.ref, one.role, one.sessionId), outcome: reason }
+        yield* leave(detail === undefined ? row : { ...row, detail })
+      }
+    }
 
     const distinct = new DistinctTargets()
     const { outputs } = yield* DatasetDirectory.writeSamples(options.out, (write) =>
-      Stream.fromIterable(selected).pipe(
+      Stream.fromIterable(taken).pipe(
         Stream.mapEffect((one) => extract(one, options), { concurrency: SESSIONS_AT_ONCE }),
         Stream.runForEach((session) =>
           Effect.gen(function* () {
             const { lines, row } = toLines(session, distinct, options)
-            rows.push(row)
-            for (const { file, line } of lines) yield* write(file, line)
-            yield* progress()
+            const fate = fates.get(row.path)
+            const split = fate?._tag === "Taken" ? fate.split : "train"
+            for (const { file, line } of lines) yield* write(split, file, line)
+            yield* leave(lines.length === 0 ? row : { ...row, split })
           })
         )
       )
     )
-    const report = ReportTally.report(options, listing.skipped, rows, outputs)
+    yield* DatasetDirectory.writeSplits(options.out, recorded)
+    const report = ReportTally.report(options, listing.skipped, rows, { outputs, families })
     yield* DatasetDirectory.writeReport(report)
     return report
   })
@@ -200,14 +224,11 @@ const isSelected = (role: GasTown.RoleDetection, options: ExtractOptions): boole
   )
 }
 
-const rowOf = (ref: SessionRef, role: GasTown.RoleDetection, sessionId: string | undefined) => ({
-  path: ref.path,
-  ...(sessionId === undefined ? {} : { session_id: sessionId }),
-  role: role.role,
-  ...(role.rig === undefined ? {} : { rig: role.rig }),
-  ...(role.address === undefined ? {} : { address: role.address }),
-  role_source: role.roleSource
-})
+/** A session without a time is in no span of time. */
+const isInTime = (timestamp: string, { since, until }: ExtractOptions): boolean => {
+  const time = Date.parse(timestamp)
+  return (since === undefined || time >= Date.parse(since)) && (until === undefined || time < Date.parse(until))
+}
 
 const PROBLEMS: { readonly [outcome: string]: string } = {
   not_a_session: "not a Pi session: it has no header",
@@ -232,76 +253,4 @@ const nothingMatched = (
     foundRigs: ReportTally.count(sessions.flatMap((row) => row.rig ?? [])),
     foundRoles: ReportTally.count(sessions.flatMap((row) => row.role ?? []))
   })
-}
-
-const nothingOf = (row: ReportRow): CutSession => ({ row, samples: [], dropped: {}, diagnostics: 0 })
-
-/**
- * A session's way to its samples.
- *
- * What works on a sample (redaction of secrets and names) belongs between this function and `toLines`, where every
- * format sees its result.
- */
-const cutSession = (session: Session.Session, { ref, role }: Selected, options: ExtractOptions): CutSession => {
-  const header = session.header?.decode() ?? {}
-  const row = rowOf(ref, role, stringAt(header, "id"))
-  const { branches = "active", includeHydrated, reasoning = "all" } = options
-  const { dropped, samples } = SampleCut.cut(session, { sourcePath: ref.path, role, branches })
-  if (samples.length === 0) return nothingOf({ ...row, outcome: "no_assistant_turn" })
-  if (samples.some(({ metadata }) => metadata.hydrated) && includeHydrated !== true) {
-    return nothingOf({ ...row, outcome: "hydrated" })
-  }
-  return {
-    row: { ...row, outcome: "kept" },
-    samples: samples.map((sample) => withReasoning(sample, reasoning)),
-    dropped,
-    diagnostics: session.diagnostics.length
-  }
-}
-
-interface Lines {
-  readonly row: ReportRow
-  readonly lines: ReadonlyArray<{ readonly file: DatasetFile; readonly line: string }>
-}
-
-/** The lines that a session's samples give, and what the report says of it. */
-const toLines = (session: CutSession, distinct: DistinctTargets, options: ExtractOptions): Lines => {
-  const { row, samples } = session
-  if (row.outcome !== "kept") return { row, lines: [] }
-  const format = FORMATS[options.format]
-  const lines: Array<Lines["lines"][number]> = []
-  const volumes: Array<Volume> = []
-  const refused: Array<SessionDropReason> = []
-  let detail: string | undefined
-  for (const cut of samples) {
-    const sample = distinct.take(cut)
-    if (sample === undefined) {
-      refused.push("duplicate_targets")
-      continue
-    }
-    const projection = format.project(sample)
-    if (projection._tag === "None") {
-      refused.push(projection.reason)
-      continue
-    }
-    const line = JSON.stringify(projection.sample)
-    const checked = format.validate(line)
-    if (Result.isFailure(checked)) {
-      refused.push("invalid_sample")
-      detail ??= checked.failure.message
-      continue
-    }
-    lines.push({ file: projection.file, line })
-    volumes.push(ReportTally.volume(sample, projection.dropped))
-  }
-  const told = {
-    ...(detail === undefined ? {} : { detail }),
-    ...(refused.length === 0 ? {} : { samples_dropped: ReportTally.count(refused) })
-  }
-  const [reason] = refused
-  if (lines.length === 0 && reason !== undefined) return { row: { ...row, ...told, outcome: reason }, lines }
-  const { diagnostics, dropped } = session
-  const total = ReportTally.sumVolumes(volumes)
-  const volume = { ...total, dropped: sum([total.dropped, dropped]), diagnostics }
-  return { row: { ...row, ...told, volume }, lines }
 }

@@ -6,26 +6,47 @@ import * as Schema from "effect/Schema"
 import * as GasTown from "@pi-sessions/core/GasTown"
 import { DropCounts } from "./DropCounts.ts"
 import { FormatName } from "./Sample.ts"
+import { Split } from "./Splits.ts"
 
 /** Tells a report of ours from any other `report.json`; the number grows when the shape changes. */
 export const REPORT_KIND = "pi-sessions/extract-report/2"
 
-/** Why a session gave no sample. */
-export const SessionDropReason = Schema.Literals([
-  /** `--rig` or `--role` does not take it. */
-  "not_selected",
-  /** Made by hydration, so no model wrote it. */
-  "hydrated",
+/** Why a sample is not in the dataset. */
+export const SampleDropReason = Schema.Literals([
+  /** It broke its format's rules: a bug, please report it. */
+  "invalid_sample",
   "no_assistant_turn",
-  /** The format has no masks, and would train on answers that are context in these samples. */
+  /** The format has no masks, and would train on answers that are context in it. */
   "context_answers",
   /** All its targets are targets of other sessions too, and stand in the dataset already. */
   "duplicate_targets",
-  /** The sample broke its format's rules: a bug, please report it. */
-  "invalid_sample",
-  /** A file without a header. */
-  "not_a_session",
-  "unreadable"
+  /** `--model` does not take it. */
+  "other_model",
+  /** It has fewer turns than `--min-turns`. */
+  "too_short"
+])
+export type SampleDropReason = typeof SampleDropReason.Type
+
+/** Why a session gave no sample. */
+export const SessionDropReason = Schema.Union([
+  SampleDropReason,
+  Schema.Literals([
+    /** `--rig` or `--role` does not take it. */
+    "not_selected",
+    /** Begun before `--since`, or at `--until` and later. */
+    "out_of_time",
+    /** Beyond `--limit`. */
+    "over_limit",
+    /** It says nearly what an earlier session says that it is no fork of. */
+    "near_duplicate",
+    /** It ties families of two splits together. */
+    "bridges_splits",
+    /** Made by hydration, so no model wrote it. */
+    "hydrated",
+    /** A file without a header. */
+    "not_a_session",
+    "unreadable"
+  ])
 ])
 export type SessionDropReason = typeof SessionDropReason.Type
 
@@ -68,6 +89,8 @@ export const ReportRow = Schema.Struct({
   rig: Schema.optionalKey(Schema.String),
   address: Schema.optionalKey(Schema.String),
   role_source: Schema.optionalKey(GasTown.RoleSource),
+  /** Only of sessions that were assigned to one. */
+  split: Schema.optionalKey(Split),
   /** Samples that did not come along, of a session that gave some; by reason. */
   samples_dropped: Schema.optionalKey(DropCounts),
   /** Only of kept sessions. */
@@ -88,6 +111,12 @@ export const ExtractReport = Schema.Struct({
     dropped: DropCounts
   }),
   files: Schema.Struct({ not_a_session: Schema.Int, unreadable: Schema.Int }),
+  families: Schema.Struct({
+    /** Among the sessions that were selected. */
+    found: Schema.Int,
+    /** How many of those sessions the largest one has. */
+    largest: Schema.Int
+  }),
   samples: Schema.Struct({
     /** Cut from the sessions that were selected. */
     found: Schema.Int,
@@ -101,8 +130,8 @@ export const ExtractReport = Schema.Struct({
   /** Absolute paths. */
   outputs: Schema.Struct({
     train: Schema.String,
-    /** Samples whose context holds answers that are no targets; where the format writes them apart and there are any. */
-    continued: Schema.optionalKey(Schema.String),
+    /** All files with lines, that of the training split among them. */
+    files: Schema.Array(Schema.Struct({ path: Schema.String, samples: Schema.Int })),
     report: Schema.String
   }),
   /** In order of path. */

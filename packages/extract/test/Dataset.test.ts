@@ -23,13 +23,11 @@ interface Line {
   readonly metadata: { readonly source_path: string; readonly targets: number }
 }
 
-const linesOf = (path: string | undefined): ReadonlyArray<Line> =>
-  path === undefined
-    ? []
-    : Fs.readFileSync(path, "utf8")
-        .split("\n")
-        .slice(0, -1)
-        .map((line): Line => JSON.parse(line))
+const linesOf = (path: string): ReadonlyArray<Line> =>
+  Fs.readFileSync(path, "utf8")
+    .split("\n")
+    .slice(0, -1)
+    .map((line): Line => JSON.parse(line))
 
 /** The dataset of all branches of so many walks, and the folder of their files. */
 const dataset = Effect.fnUntraced(function* (version: PiVersion.PiVersion) {
@@ -44,7 +42,7 @@ const dataset = Effect.fnUntraced(function* (version: PiVersion.PiVersion) {
     Effect.provide(Extract.layer.pipe(Layer.provide(SessionSource.layerPaths([Path.join(root, "sessions")])))),
     Effect.provide(NodeServices.layer)
   )
-  return { report, lines: [...linesOf(report.outputs.train), ...linesOf(report.outputs.continued)] }
+  return { report, lines: report.outputs.files.flatMap(({ path }) => linesOf(path)) }
 })
 
 /** Each target of a line as text, with all that stands before it. */

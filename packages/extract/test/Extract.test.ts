@@ -77,9 +77,10 @@ describe("Extract.run", () => {
       const { out, run, sessions } = yield* workbench
       const report = yield* run({ rigs: ["deacon"] })
       assert.deepStrictEqual(ids(report), ["deacon-1", "deacon-2"])
-      assert.deepStrictEqual(Fs.readdirSync(out).sort(), ["report.json", "train.jsonl"])
+      assert.deepStrictEqual(Fs.readdirSync(out).sort(), ["report.json", "splits.json", "train.jsonl"])
       assert.deepStrictEqual(report.outputs, {
         train: Path.join(out, "train.jsonl"),
+        files: [{ path: Path.join(out, "train.jsonl"), samples: 2 }],
         report: Path.join(out, "report.json")
       })
       for (const line of lines(report.outputs.train)) {
@@ -232,10 +233,10 @@ describe("Extract.run", () => {
       Fs.mkdirSync(out)
       Fs.writeFileSync(Path.join(out, ".gitkeep"), "")
       yield* run()
-      assert.deepStrictEqual(Fs.readdirSync(out).sort(), [".gitkeep", "report.json", "train.jsonl"])
+      assert.deepStrictEqual(Fs.readdirSync(out).sort(), [".gitkeep", "report.json", "splits.json", "train.jsonl"])
       const nested = Path.join(root, "a", "b")
       yield* run({ out: nested })
-      assert.deepStrictEqual(Fs.readdirSync(nested).sort(), ["report.json", "train.jsonl"])
+      assert.deepStrictEqual(Fs.readdirSync(nested).sort(), ["report.json", "splits.json", "train.jsonl"])
     })
   )
 
@@ -260,7 +261,7 @@ describe("Extract.run", () => {
       )
       assert.strictEqual(error._tag, "SessionFileError")
       assert.strictEqual(Fs.readFileSync(Path.join(out, "train.jsonl"), "utf8"), before)
-      assert.deepStrictEqual(Fs.readdirSync(out).sort(), ["report.json", "train.jsonl"])
+      assert.deepStrictEqual(Fs.readdirSync(out).sort(), ["report.json", "splits.json", "train.jsonl"])
     })
   )
 

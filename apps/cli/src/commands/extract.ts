@@ -7,6 +7,7 @@ import * as Flag from "effect/cli/Flag"
 import * as SessionDiscovery from "@pi-sessions/catalog/SessionDiscovery"
 import * as GasTown from "@pi-sessions/core/GasTown"
 import { Extract } from "@pi-sessions/extract/Extract"
+import { type SplitRule } from "@pi-sessions/extract/Splits"
 import { CommandFailed, UsageError } from "../Exit.ts"
 import * as ExtractTable from "../ExtractTable.ts"
 import { Invocation } from "../Invocation.ts"
@@ -46,6 +47,40 @@ const flags = {
     Flag.withDescription("Directory to write train.jsonl and report.json to (default: ./dataset-RIG)"),
     Flag.optional
   ),
+  since: Flag.String("since").pipe(
+    Flag.withMetavar("DATE"),
+    Flag.withDescription("Only sessions begun at this time or later (ISO 8601, such as 2026-02-01)"),
+    Flag.optional
+  ),
+  until: Flag.String("until").pipe(
+    Flag.withMetavar("DATE"),
+    Flag.withDescription("Only sessions begun before this time"),
+    Flag.optional
+  ),
+  model: Flag.String("model").pipe(
+    Flag.withMetavar("ID"),
+    Flag.withDescription("Only what this model answered"),
+    Flag.atLeast(0)
+  ),
+  minTurns: Flag.Int("min-turns").pipe(
+    Flag.withDescription("Leave out samples of fewer turns"),
+    Flag.withDefault(0)
+  ),
+  limit: Flag.Int("limit").pipe(
+    Flag.withDescription("Only the first so many sessions, in the order in which they were begun"),
+    Flag.optional
+  ),
+  split: Flag.String("split").pipe(
+    Flag.withMetavar("SHARE|time:DATE"),
+    Flag.withDescription(
+      "What goes to validation: a share of the families of each role, or sessions begun at a time or later (default: 0.05)"
+    ),
+    Flag.optional
+  ),
+  includeNearDuplicates: Flag.Boolean("include-near-duplicates").pipe(
+    Flag.withDescription("Take sessions that say nearly what an earlier one says too"),
+    Flag.withDefault(false)
+  ),
   town: Flag.String("town").pipe(
     Flag.withMetavar("DIR"),
     Flag.withDescription("Root of the town, where paths do not show it"),
@@ -75,6 +110,38 @@ const flags = {
   )
 }
 
+/** `0.1` or `time:2026-02-01`. */
+const splitRule = (text: string): Effect.Effect<SplitRule, UsageError> => {
+  const from = text.startsWith("time:") ? text.slice("time:".length) : undefined
+  if (from !== undefined) return Effect.as(date("--split", from), { _tag: "Time", from })
+  const validation = text.trim() === "" ? Number.NaN : Number(text)
+  return validation >= 0 && validation < 1
+    ? Effect.succeed({ _tag: "Share", validation })
+    : Effect.fail(new UsageError({ text: `--split ${text}: give a share from 0 to below 1, or time:DATE` }))
+}
+
+/** Refuses what is no date. */
+const date = (flag: string, text: string): Effect.Effect<string, UsageError> =>
+  Number.isNaN(Date.parse(text))
+    ? Effect.fail(new UsageError({ text: `${flag} ${text}: no date; give ISO 8601, such as 2026-02-01` }))
+    : Effect.succeed(text)
+
+/** What is given of the flags that may be left out. */
+const given = Effect.fnUntraced(function* (input: {
+  readonly since: Option.Option<string>
+  readonly until: Option.Option<string>
+  readonly limit: Option.Option<number>
+  readonly split: Option.Option<string>
+}) {
+  const { limit, since, split, until } = input
+  return {
+    ...(Option.isSome(since) ? { since: yield* date("--since", since.value) } : {}),
+    ...(Option.isSome(until) ? { until: yield* date("--until", until.value) } : {}),
+    ...(Option.isSome(limit) ? { limit: limit.value } : {}),
+    ...(Option.isSome(split) ? { split: yield* splitRule(split.value) } : {})
+  }
+})
+
 const defaultOut = (rigs: ReadonlyArray<string>, roles: ReadonlyArray<string>): string => {
   const chosen = [...rigs, ...roles].map((name) => name.replace(/[^\p{L}\p{N}._-]+/gu, "-").replace(/^-|-$/g, ""))
   return ["dataset", ...chosen].join("-")
@@ -88,6 +155,7 @@ export const extract = Command.make(
     if (input.sessions.includes("")) {
       return yield* new UsageError({ text: "--sessions is empty; give a session file or a directory" })
     }
+    const chosen = yield* given(input)
     const out = invocation.resolve(Option.getOrElse(input.out, () => defaultOut(input.rig, input.role)))
     const { roots, missing } = yield* SessionDiscovery.discover({ sessions: input.sessions, cwd: invocation.cwd })
     for (const { path, why } of [...roots, ...missing]) {
@@ -106,6 +174,10 @@ export const extract = Command.make(
         out,
         ...Option.match(input.town, { onNone: () => ({}), onSome: (town) => ({ town: invocation.resolve(town) }) }),
         includeDogs: input.includeDogs,
+        ...chosen,
+        models: input.model,
+        minTurns: input.minTurns,
+        includeNearDuplicates: input.includeNearDuplicates,
         branches: input.branches,
         reasoning: input.reasoning,
         includeHydrated: input.includeHydrated,
@@ -131,12 +203,9 @@ export const extract = Command.make(
       if (places > 0)
         yield* invocation.note(`warning: ${path}: damaged in ${places} ${places === 1 ? "place" : "places"}`)
     }
-    const { continued, train } = report.outputs
-    yield* invocation.note(`wrote ${train}`)
-    if (continued !== undefined) {
-      yield* invocation.note(
-        `wrote ${continued}: prompt and completion, where the context holds answers that are no targets`
-      )
+    for (const { path, samples } of report.outputs.files) {
+      const what = path.endsWith("-continued.jsonl") ? ", prompt and completion: their context holds answers" : ""
+      yield* invocation.note(`wrote ${path}: ${samples} ${samples === 1 ? "sample" : "samples"}${what}`)
     }
     yield* invocation.note("this data is not redacted: look through it before you share it")
     yield* invocation.result(input.json ? JSON.stringify(report, null, 2) : ExtractTable.render(report).join("\n"))

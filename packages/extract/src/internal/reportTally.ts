@@ -66,7 +66,7 @@ export const report = (
   run: { readonly format: FormatName; readonly rigs: ReadonlyArray<string>; readonly roles: ReadonlyArray<string> },
   skipped: ExtractReport["skipped"],
   rows: ReadonlyArray<ReportRow>,
-  outputs: ExtractReport["outputs"]
+  { families, outputs }: Pick<ExtractReport, "outputs" | "families">
 ): ExtractReport => {
   const outcomes = rows.map((row) => row.outcome)
   const sessions = outcomes.filter((outcome) => !NO_SESSION.has(outcome))
@@ -88,6 +88,7 @@ export const report = (
       not_a_session: outcomes.filter((outcome) => outcome === "not_a_session").length,
       unreadable: outcomes.filter((outcome) => outcome === "unreadable").length
     },
+    families,
     samples: { found: total.samples + droppedCount, kept: total.samples, dropped: samplesDropped },
     skipped,
     total,

@@ -1,0 +1,125 @@
+/** One session's way through the pipeline: cut, and then line by line into a format. */
+import * as Result from "effect/Result"
+import type * as GasTown from "@pi-sessions/core/GasTown"
+import { stringAt } from "@pi-sessions/core/Json"
+import type * as Session from "@pi-sessions/core/Session"
+import { type SessionRef } from "@pi-sessions/session-file/SessionSource"
+import { type DistinctTargets } from "../DistinctTargets.ts"
+import { type DropCounts, sum } from "../DropCounts.ts"
+import { type ExtractOptions } from "../ExtractOptions.ts"
+import { type ReportRow, type SampleDropReason, type Volume } from "../ExtractReport.ts"
+import { FORMATS } from "../Formats.ts"
+import { withReasoning } from "../Reasoning.ts"
+import { type DatasetFile } from "../Sample.ts"
+import * as SampleCut from "../SampleCut.ts"
+import { type TrainingSample } from "../TrainingSample.ts"
+import * as ReportTally from "./reportTally.ts"
+
+/** A session that was asked for. */
+export interface Selected {
+  readonly ref: SessionRef
+  readonly sessionId: string
+  /** The header's. */
+  readonly timestamp: string
+  readonly role: GasTown.RoleDetection
+}
+
+/** A session that was read and cut, or a row that says why not. */
+export interface CutSession {
+  readonly row: ReportRow
+  readonly samples: ReadonlyArray<TrainingSample>
+  readonly dropped: DropCounts
+  readonly diagnostics: number
+}
+
+/** What the report says of a session in any case. */
+export const rowOf = (ref: SessionRef, role: GasTown.RoleDetection, sessionId: string | undefined) => ({
+  path: ref.path,
+  ...(sessionId === undefined ? {} : { session_id: sessionId }),
+  role: role.role,
+  ...(role.rig === undefined ? {} : { rig: role.rig }),
+  ...(role.address === undefined ? {} : { address: role.address }),
+  role_source: role.roleSource
+})
+
+export const nothingOf = (row: ReportRow): CutSession => ({ row, samples: [], dropped: {}, diagnostics: 0 })
+
+/**
+ * A session's way to its samples.
+ *
+ * What works on a sample (redaction of secrets and names) belongs between this function and `toLines`, where every
+ * format sees its result.
+ */
+export const cutSession = (session: Session.Session, { ref, role }: Selected, options: ExtractOptions): CutSession => {
+  const header = session.header?.decode() ?? {}
+  const row = rowOf(ref, role, stringAt(header, "id"))
+  const { branches = "active", includeHydrated, reasoning = "all" } = options
+  const { dropped, samples } = SampleCut.cut(session, { sourcePath: ref.path, role, branches })
+  if (samples.length === 0) return nothingOf({ ...row, outcome: "no_assistant_turn" })
+  if (samples.some(({ metadata }) => metadata.hydrated) && includeHydrated !== true) {
+    return nothingOf({ ...row, outcome: "hydrated" })
+  }
+  return {
+    row: { ...row, outcome: "kept" },
+    samples: samples.map((sample) => withReasoning(sample, reasoning)),
+    dropped,
+    diagnostics: session.diagnostics.length
+  }
+}
+
+export interface Lines {
+  readonly row: ReportRow
+  readonly lines: ReadonlyArray<{ readonly file: DatasetFile; readonly line: string }>
+}
+
+/** The lines that a session's samples give, and what the report says of it. */
+export const toLines = (session: CutSession, distinct: DistinctTargets, options: ExtractOptions): Lines => {
+  const { row, samples } = session
+  if (row.outcome !== "kept") return { row, lines: [] }
+  const lines: Array<Lines["lines"][number]> = []
+  const volumes: Array<Volume> = []
+  const refused: Array<SampleDropReason> = []
+  let detail: string | undefined
+  for (const cut of samples) {
+    const made = toLine(cut, distinct, options)
+    if (made._tag === "Refused") {
+      refused.push(made.reason)
+      detail ??= made.detail
+    } else {
+      lines.push({ file: made.file, line: made.line })
+      volumes.push(made.volume)
+    }
+  }
+  const told = {
+    ...(detail === undefined ? {} : { detail }),
+    ...(refused.length === 0 ? {} : { samples_dropped: ReportTally.count(refused) })
+  }
+  const [reason] = refused
+  if (lines.length === 0 && reason !== undefined) return { row: { ...row, ...told, outcome: reason }, lines }
+  const { diagnostics, dropped } = session
+  const total = ReportTally.sumVolumes(volumes)
+  const volume = { ...total, dropped: sum([total.dropped, dropped]), diagnostics }
+  return { row: { ...row, ...told, volume }, lines }
+}
+
+type Made =
+  | { readonly _tag: "Line"; readonly file: DatasetFile; readonly line: string; readonly volume: Volume }
+  | { readonly _tag: "Refused"; readonly reason: SampleDropReason; readonly detail?: string }
+
+const toLine = (cut: TrainingSample, distinct: DistinctTargets, options: ExtractOptions): Made => {
+  const refused = (reason: SampleDropReason): Made => ({ _tag: "Refused", reason })
+  const { minTurns = 0, models = [] } = options
+  if (models.length > 0 && !models.includes(cut.metadata.model ?? "")) return refused("other_model")
+  if (cut.turns.length < minTurns) return refused("too_short")
+  const sample = distinct.take(cut)
+  if (sample === undefined) return refused("duplicate_targets")
+  const format = FORMATS[options.format]
+  const projection = format.project(sample)
+  if (projection._tag === "None") return refused(projection.reason)
+  const line = JSON.stringify(projection.sample)
+  const checked = format.validate(line)
+  if (Result.isFailure(checked)) {
+    return { _tag: "Refused", reason: "invalid_sample", detail: checked.failure.message }
+  }
+  return { _tag: "Line", file: projection.file, line, volume: ReportTally.volume(sample, projection.dropped) }
+}

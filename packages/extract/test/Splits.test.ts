@@ -1,0 +1,301 @@
+/** Splits without leakage: families, near-duplicates, and what a dataset that grows leaves in its place. */
+import { NodeServices } from "@effect/platform-node"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import * as Fs from "node:fs"
+import * as Path from "node:path"
+import * as process from "node:process"
+import { SessionSource } from "@pi-sessions/session-file/SessionSource"
+import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
+import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
+import { Extract, type ExtractOptions } from "../src/Extract.ts"
+import * as MinHash from "../src/MinHash.ts"
+import * as Splits from "../src/Splits.ts"
+import * as Sessions from "./support/sessions.ts"
+
+const SESSIONS = Number(process.env["PI_SESSIONS_FUZZ"] || 1000)
+
+const VOCABULARY = Array.from({ length: 4000 }, (_, at) => `w${at.toString(36)}`)
+
+const wordOf = (random: SeededRandom.SeededRandom): string => VOCABULARY[random.int(VOCABULARY.length)] ?? ""
+
+const words = (random: SeededRandom.SeededRandom, count: number): string =>
+  Array.from({ length: count }, () => wordOf(random)).join(" ")
+
+interface Made {
+  readonly id: string
+  /** The session that this one comes from, or itself; what the generator knows and the program has to find. */
+  readonly origin: string
+  readonly kind: "original" | "fork" | "near-duplicate"
+  readonly lines: ReadonlyArray<string>
+}
+
+const ROLES: readonly [string, ...ReadonlyArray<string>] = [
+  "/home/u/gt/deacon",
+  "/home/u/gt/mayor",
+  "/home/u/gt/gastown/witness",
+  "/home/u/src/app"
+]
+
+/** Sessions as files would have them: about one in seven a fork, one in seven a session that says nearly the same. */
+const generate = (count: number, seed: number): ReadonlyArray<Made> => {
+  const random = SeededRandom.make(seed)
+  const made: Array<Made> = []
+  for (let n = 0; n < count; n++) {
+    const id = `s${seed}-${n}`
+    const header = (more: object) =>
+      JSON.stringify({
+        ...Sessions.header({
+          id,
+          cwd: random.pick(ROLES),
+          timestamp: new Date(Date.UTC(2026, 0, 1) + n * 60_000).toISOString()
+        }),
+        ...more
+      })
+    const entry = (at: number, payload: object): string =>
+      JSON.stringify({
+        ...payload,
+        id: `${id}-${at}`,
+        parentId: at === 0 ? null : `${id}-${at - 1}`,
+        timestamp: "2026-01-05T10:00:00.000Z"
+      })
+    const kind = made.length === 0 ? 0.9 : random.int(100) / 100
+    const parent = made[random.int(Math.max(1, made.length))]
+    if (kind < 0.15 && parent !== undefined) {
+      const kept = parent.lines.slice(1, 2 + random.int(parent.lines.length - 1))
+      const leaf = kept.length
+      const added = [
+        entry(leaf, Sessions.user(words(random, 30))),
+        entry(leaf + 1, Sessions.assistant([Sessions.text(words(random, 40))]))
+      ]
+      const lines = [header({ parentSession: `/elsewhere/${parent.id}.jsonl` }), ...kept, ...added]
+      made.push({ id, origin: parent.origin, kind: "fork", lines })
+    } else if (kind < 0.3 && parent !== undefined) {
+      const lines = parent.lines
+        .slice(1)
+        .map((line) => line.replace(/w[0-9a-z]+/u, "another").replaceAll(parent.id, id))
+      made.push({ id, origin: parent.origin, kind: "near-duplicate", lines: [header({}), ...lines] })
+    } else {
+      const turns = 2 + random.int(4)
+      const lines = Array.from({ length: turns * 2 }, (_, at) =>
+        entry(
+          at,
+          at % 2 === 0 ? Sessions.user(words(random, 60)) : Sessions.assistant([Sessions.text(words(random, 80))])
+        )
+      )
+      made.push({ id, origin: id, kind: "original", lines: [header({}), ...lines] })
+    }
+  }
+  return made
+}
+
+const write = (folder: string, sessions: ReadonlyArray<Made>): void => {
+  Fs.mkdirSync(folder, { recursive: true })
+  for (const { id, lines } of sessions) Fs.writeFileSync(Path.join(folder, `${id}.jsonl`), `${lines.join("\n")}\n`)
+}
+
+const run = (sessions: string, out: string, options: Partial<ExtractOptions> = {}) =>
+  Effect.flatMap(Extract, (extract) =>
+    extract.run({ rigs: [], roles: [], format: "messages", out, split: { _tag: "Share", validation: 0.2 }, ...options })
+  ).pipe(
+    Effect.provide(Extract.layer.pipe(Layer.provide(SessionSource.layerPaths([sessions])))),
+    Effect.provide(NodeServices.layer)
+  )
+
+describe("a dataset of many sessions", () => {
+  it.live("has no family in two splits, and moves nothing when sessions are added", () =>
+    Effect.gen(function* () {
+      const root = yield* memoryFolder
+      const folder = Path.join(root, "sessions")
+      const out = Path.join(root, "out")
+      const first = generate(SESSIONS, 1)
+      write(folder, first)
+      const splitsOf = (report: Effect.Success<ReturnType<typeof run>>) =>
+        new Map(
+          report.rows.flatMap(({ session_id, split }) => (split === undefined ? [] : [[session_id ?? "", split]]))
+        )
+      const before = yield* run(folder, out)
+      const assigned = splitsOf(before)
+      const check = (sessions: ReadonlyArray<Made>, splits: ReadonlyMap<string, string>): void => {
+        const byOrigin = new Map<string, Set<string>>()
+        for (const { id, origin } of sessions) {
+          const split = splits.get(id)
+          if (split === undefined) continue
+          const known = byOrigin.get(origin) ?? new Set()
+          byOrigin.set(origin, known.add(split))
+        }
+        for (const [origin, known] of byOrigin) assert.strictEqual(known.size, 1, `the family of ${origin}`)
+      }
+      check(first, assigned)
+
+      // As many again as a tenth, some of them forks and repeats of those that were there.
+      const all = [...first, ...generate(SESSIONS / 10, 2)]
+      const random = SeededRandom.make(3)
+      const grown = all.concat(
+        Array.from({ length: 20 }, (_, n): Made => {
+          const parent = first[random.int(first.length)] ?? first[0]!
+          const header = JSON.stringify(
+            Sessions.header({
+              id: `late-${n}`,
+              parentSession: `/x/${parent.id}.jsonl`,
+              timestamp: "2026-03-01T00:00:00.000Z"
+            })
+          )
+          const user = Sessions.user(words(random, 30))
+          const answer = Sessions.assistant([Sessions.text(words(random, 40))])
+          const added = [user, answer].map((payload, at) =>
+            JSON.stringify({
+              ...payload,
+              id: `late-${n}-${at}`,
+              parentId: at === 0 ? null : `late-${n}-0`,
+              timestamp: "2026-03-01T00:00:00.000Z"
+            })
+          )
+          return {
+            id: `late-${n}`,
+            origin: parent.origin,
+            kind: "fork",
+            lines: [header, ...parent.lines.slice(1, 3), ...added]
+          }
+        })
+      )
+      write(folder, grown.slice(first.length))
+      const after = yield* run(folder, out)
+      const again = splitsOf(after)
+      check(grown, again)
+      for (const [id, split] of assigned) assert.strictEqual(again.get(id), split, `${id} was moved`)
+
+      const count = (splits: ReadonlyMap<string, string>, split: string) =>
+        [...splits.values()].filter((one) => one === split).length
+      process.stdout.write(
+        `Splits: ${first.length} sessions, ${before.families.found} families (largest ${before.families.largest}), ` +
+          `${count(assigned, "train")} train, ${count(assigned, "validation")} validation, ` +
+          `${JSON.stringify(before.sessions.dropped)}; with ${grown.length}: ${count(again, "train")}, ${count(again, "validation")}\n`
+      )
+      const near = first.filter(({ kind }) => kind === "near-duplicate").length
+      assert.isAbove(before.sessions.dropped["near_duplicate"] ?? 0, near * 0.8)
+      const share = count(assigned, "validation") / assigned.size
+      assert.isTrue(share > 0.1 && share < 0.3, `validation has ${share}`)
+    })
+  )
+
+  it.live("gives the same bytes whatever the order in which the files are found", () =>
+    Effect.gen(function* () {
+      const root = yield* memoryFolder
+      const sessions = generate(60, 5)
+      const bytes: Array<string> = []
+      for (const prefix of ["a", "z"]) {
+        const folder = Path.join(root, prefix, "sessions")
+        write(folder, prefix === "a" ? sessions : sessions.toReversed())
+        const out = Path.join(root, prefix, "out")
+        yield* run(folder, out)
+        bytes.push(
+          ["train.jsonl", "validation.jsonl", "splits.json"]
+            .map((name) => Fs.readFileSync(Path.join(out, name), "utf8").replaceAll(folder, ""))
+            .join("")
+        )
+      }
+      assert.strictEqual(bytes[0], bytes[1])
+    })
+  )
+
+  it.live("splits by time, and leaves out what would leak", () =>
+    Effect.gen(function* () {
+      const root = yield* memoryFolder
+      const folder = Path.join(root, "sessions")
+      const sessions = generate(200, 7)
+      write(folder, sessions)
+      const from = new Date(Date.UTC(2026, 0, 1) + 100 * 60_000).toISOString()
+      const { rows } = yield* run(folder, Path.join(root, "out"), { split: { _tag: "Time", from } })
+      const timeOf = (id: string | undefined) =>
+        JSON.parse(sessions.find((made) => made.id === id)?.lines[0] ?? "{}").timestamp as string
+      for (const { outcome, session_id, split } of rows) {
+        if (split !== undefined) assert.strictEqual(split, timeOf(session_id) >= from ? "validation" : "train")
+        if (outcome === "bridges_splits") assert.isTrue(timeOf(session_id) >= from)
+      }
+      assert.isAbove(rows.filter(({ outcome }) => outcome === "bridges_splits").length, 0)
+      assert.isAbove(rows.filter(({ split }) => split === "validation").length, 20)
+    })
+  )
+})
+
+describe("Splits.assign", () => {
+  const session = (id: string, family: string, role = "deacon"): Splits.SplitSession => ({
+    path: `/s/${id}.jsonl`,
+    sessionId: id,
+    role,
+    timestamp: "2026-01-01T00:00:00.000Z",
+    family
+  })
+
+  it("leaves out a new session that ties two splits together, and only that", () => {
+    const sessions = [session("a", "f"), session("b", "f"), session("c", "f")]
+    const recorded = new Map<string, Splits.Split>([
+      ["a", "train"],
+      ["b", "validation"]
+    ])
+    const { bridging, splitOf } = Splits.assign(sessions, { _tag: "Share", validation: 0.5 }, recorded)
+    assert.deepStrictEqual(
+      [...splitOf],
+      [
+        ["/s/a.jsonl", "train"],
+        ["/s/b.jsonl", "validation"]
+      ]
+    )
+    assert.deepStrictEqual([...bridging], ["/s/c.jsonl"])
+  })
+
+  it("gives each role its share", () => {
+    const sessions = Array.from({ length: 400 }, (_, at) =>
+      session(`s${at}`, `s${at}`, at % 4 === 0 ? "mayor" : "witness")
+    )
+    const { splitOf } = Splits.assign(sessions, { _tag: "Share", validation: 0.1 })
+    for (const role of ["mayor", "witness"]) {
+      const of = sessions.filter((one) => one.role === role)
+      const validation = of.filter(({ path }) => splitOf.get(path) === "validation").length
+      assert.strictEqual(validation, of.length / 10, role)
+    }
+  })
+})
+
+describe("MinHash", () => {
+  /** The similarity of two texts by definition. */
+  const jaccard = (a: string, b: string): number => {
+    const shingles = (text: string) => {
+      const words = text.split(" ")
+      return new Set(words.slice(4).map((_, at) => words.slice(at, at + 5).join(" ")))
+    }
+    const [left, right] = [shingles(a), shingles(b)]
+    const both = [...left].filter((shingle) => right.has(shingle)).length
+    return both / (left.size + right.size - both)
+  }
+
+  it("estimates how alike two texts are", () => {
+    const random = SeededRandom.make(11)
+    let squares = 0
+    for (let round = 0; round < 200; round++) {
+      const text = words(random, 400)
+      const changed = text
+        .split(" ")
+        .map((word) => (random.int(100) < round / 10 ? wordOf(random) : word))
+        .join(" ")
+      const signature = (of: string) => {
+        const hash = new MinHash.MinHash()
+        hash.add(of)
+        return hash.signature() ?? new Uint32Array(64)
+      }
+      const error = MinHash.similarity(signature(text), signature(changed)) - jaccard(text, changed)
+      squares += error ** 2
+      if (jaccard(text, changed) >= 0.95) {
+        const [a, b] = [MinHash.bandsOf(signature(text)), new Set(MinHash.bandsOf(signature(changed)))]
+        assert.isTrue(
+          a.some((band) => b.has(band)),
+          "alike texts share a band"
+        )
+      }
+    }
+    const deviation = Math.sqrt(squares / 200)
+    process.stdout.write(`MinHash: the estimate is off by ${deviation.toFixed(3)} (root mean square)\n`)
+    assert.isBelow(deviation, 0.08)
+  })
+})
