@@ -15,6 +15,7 @@ const REASONS: { readonly [reason: string]: string } = {
   over_limit: "beyond --limit",
   other_model: "of another model",
   too_short: "of too few turns",
+  over_budget: "of too many tokens",
   invalid_sample: "broke the format's rules (a bug: please report it)"
 }
 

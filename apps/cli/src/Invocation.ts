@@ -6,6 +6,7 @@ import * as Layer from "effect/Layer"
 import * as Path from "effect/Path"
 import * as Stdio from "effect/Stdio"
 import * as Stream from "effect/Stream"
+import { harmless } from "@pi-sessions/report/TerminalText"
 
 export class Invocation extends Context.Service<
   Invocation,
@@ -16,7 +17,7 @@ export class Invocation extends Context.Service<
     readonly resolve: (path: string) => string
     /** Writes a result to stdout, newline added. */
     readonly result: (text: string) => Effect.Effect<void>
-    /** Writes a note to stderr, newline added. */
+    /** Writes a note to stderr, newline added. What it quotes of files and sessions is made harmless. */
     readonly note: (text: string) => Effect.Effect<void>
     /** Shows how far long work has come, where stderr is a terminal; an empty text clears the line. */
     readonly progress: (text: string) => Effect.Effect<void>
@@ -36,8 +37,8 @@ export class Invocation extends Context.Service<
         cwd,
         resolve: (given) => path.resolve(cwd, given),
         result: (text) => write(`${text}\n`, "stdout"),
-        note: (text) => write(`${text}\n`, "stderr"),
-        progress: (text) => (isTerminal ? write(`\r\u001b[K${text}`, "stderr") : Effect.void)
+        note: (text) => write(`${harmless(text)}\n`, "stderr"),
+        progress: (text) => (isTerminal ? write(`\r\u001b[K${harmless(text)}`, "stderr") : Effect.void)
       })
     })
   )

@@ -3,19 +3,25 @@
  * hold it. Elsewhere it is context. An answer that was copied into a fork counts as the same one also where the fork
  * lost what stood before it, as those of Pi 0.78 may: nobody ever sent that shorter context.
  */
-import { createHash } from "node:crypto"
+import { TextHash } from "./TextHash.ts"
 import { type TrainingSample } from "./TrainingSample.ts"
 import { type Turn } from "./Turn.ts"
 
-/** What the model reads and writes in a turn. Ids and times are not part of it. */
-const spoken = ({ content, metadata, role, tool_calls, tool_results }: Turn): string =>
-  JSON.stringify([
-    role,
-    content,
-    metadata.reasoning ?? "",
-    tool_calls.map((call) => [call.name, call.arguments]),
-    tool_results.map((result) => [result.tool_name, result.content, result.is_error])
-  ])
+/** Adds what the model reads and writes in a turn. Ids and times are not part of it. */
+const addSpoken = (hash: TextHash, { content, metadata, role, tool_calls, tool_results }: Turn): void => {
+  hash.add(role)
+  hash.add(content)
+  hash.add(metadata.reasoning ?? "")
+  for (const call of tool_calls) {
+    hash.add(call.name)
+    hash.add(JSON.stringify(call.arguments))
+  }
+  for (const result of tool_results) {
+    hash.add(result.tool_name)
+    hash.add(result.content)
+    hash.add(result.is_error ? "error" : "")
+  }
+}
 
 /** The targets that a dataset holds so far. Forks must come after what they were forked from. */
 export class DistinctTargets {
@@ -25,16 +31,19 @@ export class DistinctTargets {
   /** The sample with its targets that are new, which are held from now on; undefined when there is none. */
   take(sample: TrainingSample): TrainingSample | undefined {
     const { first_target, metadata, turns } = sample
-    const hash = createHash("sha256")
+    const hash = new TextHash()
     /** Of new targets, by place. */
     const fresh: Array<readonly [at: number, keys: ReadonlyArray<string>]> = []
     let afterHeld = first_target
     for (const [at, turn] of turns.entries()) {
-      const text = spoken(turn)
-      hash.update(text)
+      addSpoken(hash, turn)
       if (turn.role !== "assistant" || at < first_target) continue
-      const pair = hash.copy().digest("base64")
-      const entry = createHash("sha256").update(`${turn.uuid} ${turn.timestamp} ${text}`).digest("base64")
+      const pair = hash.digest()
+      const own = new TextHash()
+      own.add(turn.uuid)
+      own.add(turn.timestamp)
+      addSpoken(own, turn)
+      const entry = own.digest()
       const isCopy = metadata.parent_session !== undefined && this.#held.has(entry)
       const keys = [pair, entry]
       if (isCopy || this.#held.has(pair)) afterHeld = at + 1

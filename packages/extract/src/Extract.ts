@@ -113,6 +113,7 @@ const make = Effect.gen(function* () {
 
   /** Reads the selected sessions for what ties them together. */
   const plan = Effect.fnUntraced(function* (selected: ReadonlyArray<Selected>, options: ExtractOptions) {
+    const { includeNearDuplicates = false, split = SPLIT } = options
     const recorded = yield* DatasetDirectory.readSplits(options.out)
     const rows: Array<ReportRow> = []
     const sessions: Array<DatasetPlan.PlannedSession> = []
@@ -120,7 +121,9 @@ const make = Effect.gen(function* () {
       Stream.mapEffect(
         (one) =>
           Effect.map(
-            reading(one, (session) => SessionEvidence.of(session, one.ref.path)),
+            reading(one, (session) =>
+              SessionEvidence.of(session, one.ref.path, { withSignature: !includeNearDuplicates })
+            ),
             (read) => ({ one, read })
           ),
         { concurrency: SESSIONS_AT_ONCE }
@@ -132,7 +135,6 @@ const make = Effect.gen(function* () {
         })
       )
     )
-    const { includeNearDuplicates = false, split = SPLIT } = options
     return { rows, plan: DatasetPlan.make(sessions, recorded, { split, includeNearDuplicates }) }
   })
 

@@ -1,5 +1,6 @@
 /** What a run of Extract is asked for. */
 import type * as Effect from "effect/Effect"
+import { type Overflow } from "./Overflow.ts"
 import { type Reasoning } from "./Reasoning.ts"
 import { type FormatName } from "./Sample.ts"
 import { type SplitRule } from "./Splits.ts"
@@ -36,6 +37,10 @@ export interface ExtractOptions extends Selection {
   readonly models?: ReadonlyArray<string>
   /** Samples of fewer turns are left out. */
   readonly minTurns?: number
+  /** Samples may have so many tokens (an estimate), system prompt and tools counted in. None: any number. */
+  readonly maxTokens?: number
+  /** What becomes of longer ones; `window` unless told. */
+  readonly overflow?: Overflow
   /** Take sessions that say nearly what another one says too. */
   readonly includeNearDuplicates?: boolean
   /** How to split; a twentieth of the families of each role for validation unless told. */

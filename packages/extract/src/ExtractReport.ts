@@ -23,7 +23,17 @@ export const SampleDropReason = Schema.Literals([
   /** `--model` does not take it. */
   "other_model",
   /** It has fewer turns than `--min-turns`. */
-  "too_short"
+  "too_short",
+  /** It has more tokens than `--max-tokens`, and could not be made to fit. */
+  "over_budget",
+  /** A tool has a name that the format's trainer does not take. */
+  "tool_name",
+  /** `lora-forge`: it begins with a system prompt, and nobody knows one. */
+  "no_system_prompt",
+  /** `lora-forge`: too little in it, by the rules of its quality filter. */
+  "low_quality",
+  /** The format has a rule of its own against duplicates, and a line like it stands in the dataset already. */
+  "duplicate_line"
 ])
 export type SampleDropReason = typeof SampleDropReason.Type
 

@@ -15,7 +15,12 @@ const FIRST_LINES = 16
 /** Fewer shingles say too little to call two sessions alike. */
 const SHINGLES_MIN = 50
 
-export const of = (session: Session.Session, path: string): FamilyEvidence => {
+export interface EvidenceOptions {
+  /** Whether what is said in it is compared too; it has to be decoded for that. */
+  readonly withSignature: boolean
+}
+
+export const of = (session: Session.Session, path: string, { withSignature }: EvidenceOptions): FamilyEvidence => {
   const header = session.header?.decode() ?? {}
   const lines: Array<string> = []
   const said = new MinHash.MinHash()
@@ -23,7 +28,7 @@ export const of = (session: Session.Session, path: string): FamilyEvidence => {
     if (entry.type !== "message") continue
     const digest = hash("sha1", entry.bytes, "hex")
     if (lines.length < FIRST_LINES || (Number.parseInt(digest[0] ?? "0", 16) & 7) === 0) lines.push(digest.slice(0, 24))
-    sayings(entry, said)
+    if (withSignature) sayings(entry, said)
   }
   const parentSession = stringAt(header, "parentSession")
   const signature = said.shingles < SHINGLES_MIN ? undefined : said.signature()

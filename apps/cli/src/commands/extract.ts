@@ -62,10 +62,7 @@ const flags = {
     Flag.withDescription("Only what this model answered"),
     Flag.atLeast(0)
   ),
-  minTurns: Flag.Int("min-turns").pipe(
-    Flag.withDescription("Leave out samples of fewer turns"),
-    Flag.withDefault(0)
-  ),
+  minTurns: Flag.Int("min-turns").pipe(Flag.withDescription("Leave out samples of fewer turns"), Flag.withDefault(0)),
   limit: Flag.Int("limit").pipe(
     Flag.withDescription("Only the first so many sessions, in the order in which they were begun"),
     Flag.optional
@@ -76,6 +73,16 @@ const flags = {
       "What goes to validation: a share of the families of each role, or sessions begun at a time or later (default: 0.05)"
     ),
     Flag.optional
+  ),
+  maxTokens: Flag.Int("max-tokens").pipe(
+    Flag.withDescription("Samples of at most so many tokens (estimated), system prompt and tools counted in"),
+    Flag.optional
+  ),
+  overflow: Flag.Literals("overflow", ["elide-results", "window", "drop"]).pipe(
+    Flag.withDescription(
+      "What becomes of longer ones: the oldest tool results give way, they are cut into several, or they are left out"
+    ),
+    Flag.withDefault("window")
   ),
   includeNearDuplicates: Flag.Boolean("include-near-duplicates").pipe(
     Flag.withDescription("Take sessions that say nearly what an earlier one says too"),
@@ -131,13 +138,15 @@ const given = Effect.fnUntraced(function* (input: {
   readonly since: Option.Option<string>
   readonly until: Option.Option<string>
   readonly limit: Option.Option<number>
+  readonly maxTokens: Option.Option<number>
   readonly split: Option.Option<string>
 }) {
-  const { limit, since, split, until } = input
+  const { limit, maxTokens, since, split, until } = input
   return {
     ...(Option.isSome(since) ? { since: yield* date("--since", since.value) } : {}),
     ...(Option.isSome(until) ? { until: yield* date("--until", until.value) } : {}),
     ...(Option.isSome(limit) ? { limit: limit.value } : {}),
+    ...(Option.isSome(maxTokens) ? { maxTokens: maxTokens.value } : {}),
     ...(Option.isSome(split) ? { split: yield* splitRule(split.value) } : {})
   }
 })
@@ -177,6 +186,7 @@ export const extract = Command.make(
         ...chosen,
         models: input.model,
         minTurns: input.minTurns,
+        overflow: input.overflow,
         includeNearDuplicates: input.includeNearDuplicates,
         branches: input.branches,
         reasoning: input.reasoning,

@@ -9,9 +9,11 @@ import { type DropCounts, sum } from "../DropCounts.ts"
 import { type ExtractOptions } from "../ExtractOptions.ts"
 import { type ReportRow, type SampleDropReason, type Volume } from "../ExtractReport.ts"
 import { FORMATS } from "../Formats.ts"
+import { fit } from "../Overflow.ts"
 import { withReasoning } from "../Reasoning.ts"
 import { type DatasetFile } from "../Sample.ts"
 import * as SampleCut from "../SampleCut.ts"
+import { estimate } from "../TokenCount.ts"
 import { type TrainingSample } from "../TrainingSample.ts"
 import * as ReportTally from "./reportTally.ts"
 
@@ -80,8 +82,7 @@ export const toLines = (session: CutSession, distinct: DistinctTargets, options:
   const volumes: Array<Volume> = []
   const refused: Array<SampleDropReason> = []
   let detail: string | undefined
-  for (const cut of samples) {
-    const made = toLine(cut, distinct, options)
+  for (const made of samples.flatMap((sample) => madeOf(sample, distinct, options))) {
     if (made._tag === "Refused") {
       refused.push(made.reason)
       detail ??= made.detail
@@ -106,13 +107,29 @@ type Made =
   | { readonly _tag: "Line"; readonly file: DatasetFile; readonly line: string; readonly volume: Volume }
   | { readonly _tag: "Refused"; readonly reason: SampleDropReason; readonly detail?: string }
 
-const toLine = (cut: TrainingSample, distinct: DistinctTargets, options: ExtractOptions): Made => {
-  const refused = (reason: SampleDropReason): Made => ({ _tag: "Refused", reason })
-  const { minTurns = 0, models = [] } = options
-  if (models.length > 0 && !models.includes(cut.metadata.model ?? "")) return refused("other_model")
-  if (cut.turns.length < minTurns) return refused("too_short")
+const refused = (reason: SampleDropReason): Made => ({ _tag: "Refused", reason })
+
+const madeOf = (cut: TrainingSample, distinct: DistinctTargets, options: ExtractOptions): ReadonlyArray<Made> => {
+  const { maxTokens, minTurns = 0, models = [], overflow = "window" } = options
+  if (models.length > 0 && !models.includes(cut.metadata.model ?? "")) return [refused("other_model")]
+  if (cut.turns.length < minTurns) return [refused("too_short")]
   const sample = distinct.take(cut)
-  if (sample === undefined) return refused("duplicate_targets")
+  if (sample === undefined) return [refused("duplicate_targets")]
+  const fitting = maxTokens === undefined ? [sample] : fit(sample, { maxTokens, overflow, count: estimate })
+  const fittingTargets = fitting.reduce((sum, { metadata }) => sum + metadata.targets, 0)
+  const [first, ...others] = fitting
+  if (first === undefined) return [refused("over_budget")]
+  return [withLost(first, sample.metadata.targets - fittingTargets), ...others].map((one) => toLine(one, options))
+}
+
+/** The sample, with the count of targets that the budget took from what it was made of. */
+const withLost = (sample: TrainingSample, targets: number): TrainingSample => {
+  if (targets === 0) return sample
+  const dropped = sum([sample.metadata.dropped, { target_over_budget: targets }])
+  return { ...sample, metadata: { ...sample.metadata, dropped } }
+}
+
+const toLine = (sample: TrainingSample, options: ExtractOptions): Made => {
   const format = FORMATS[options.format]
   const projection = format.project(sample)
   if (projection._tag === "None") return refused(projection.reason)
