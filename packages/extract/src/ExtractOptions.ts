@@ -1,5 +1,6 @@
 /** What a run of Extract is asked for. */
 import type * as Effect from "effect/Effect"
+import { type GivenContext } from "./GivenContext.ts"
 import { type Overflow } from "./Overflow.ts"
 import { type Reasoning } from "./Reasoning.ts"
 import { type FormatName } from "./Sample.ts"
@@ -33,6 +34,8 @@ export interface ExtractOptions extends Selection {
   readonly reasoning?: Reasoning
   /** Take hydrated sessions too, although no model produced their text in this form. */
   readonly includeHydrated?: boolean
+  /** For sessions that hold no system prompt or declare no tools. */
+  readonly given?: GivenContext
   /** Ids of models; samples of others are left out. None: every model. */
   readonly models?: ReadonlyArray<string>
   /** Samples of fewer turns are left out. */

@@ -23,8 +23,8 @@ export type SampleStart = typeof SampleStart.Type
 export const SampleContext = Schema.Literals(["exact", "reduced"])
 export type SampleContext = typeof SampleContext.Type
 
-/** Where the system prompt comes from. `none`: the session does not hold it. */
-export const SystemSource = Schema.Literals(["session", "none"])
+/** Where the system prompt comes from. `none`: the session does not hold it, and nobody gave one. */
+export const SystemSource = Schema.Literals(["session", "file", "none"])
 export type SystemSource = typeof SystemSource.Type
 
 export const TrainingSample = Schema.Struct({

@@ -1,25 +1,8 @@
-/** `pi-sessions extract`: sessions become training data. */
+/** `pi-sessions extract`: sessions become training data. Its code is loaded when it runs. */
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
-import * as SessionDiscovery from "@pi-sessions/catalog/SessionDiscovery"
 import * as GasTown from "@pi-sessions/core/GasTown"
-import { Extract } from "@pi-sessions/extract/Extract"
-import { type SplitRule } from "@pi-sessions/extract/Splits"
-import { CommandFailed, UsageError } from "../Exit.ts"
-import * as ExtractTable from "../ExtractTable.ts"
-import { Invocation } from "../Invocation.ts"
-
-/** Sessions in files and in containers. */
-const sessionsAt = (paths: ReadonlyArray<string>) =>
-  Layer.unwrap(
-    Effect.map(
-      Effect.promise(() => import("../StoredSessions.ts")),
-      (stored) => stored.layerPaths(paths)
-    )
-  )
 
 const flags = {
   rig: Flag.String("rig").pipe(
@@ -107,6 +90,18 @@ const flags = {
     ),
     Flag.withDefault("all")
   ),
+  system: Flag.String("system").pipe(
+    Flag.withMetavar("[ROLE=]FILE"),
+    Flag.withDescription(
+      "The system prompt, for sessions that hold none (Pi 0.78 does not write it); for a role, or for all"
+    ),
+    Flag.atLeast(0)
+  ),
+  tools: Flag.String("tools").pipe(
+    Flag.withMetavar("FILE"),
+    Flag.withDescription("A JSON list of tools (name, description, parameters), for sessions that declare none"),
+    Flag.optional
+  ),
   includeHydrated: Flag.Boolean("include-hydrated").pipe(
     Flag.withDescription("Take hydrated sessions too, although no model wrote their text in that form"),
     Flag.withDefault(false)
@@ -117,109 +112,13 @@ const flags = {
   )
 }
 
-/** `0.1` or `time:2026-02-01`. */
-const splitRule = (text: string): Effect.Effect<SplitRule, UsageError> => {
-  const from = text.startsWith("time:") ? text.slice("time:".length) : undefined
-  if (from !== undefined) return Effect.as(date("--split", from), { _tag: "Time", from })
-  const validation = text.trim() === "" ? Number.NaN : Number(text)
-  return validation >= 0 && validation < 1
-    ? Effect.succeed({ _tag: "Share", validation })
-    : Effect.fail(new UsageError({ text: `--split ${text}: give a share from 0 to below 1, or time:DATE` }))
-}
+export type Input = Command.Command.Config.Infer<typeof flags>
 
-/** Refuses what is no date. */
-const date = (flag: string, text: string): Effect.Effect<string, UsageError> =>
-  Number.isNaN(Date.parse(text))
-    ? Effect.fail(new UsageError({ text: `${flag} ${text}: no date; give ISO 8601, such as 2026-02-01` }))
-    : Effect.succeed(text)
-
-/** What is given of the flags that may be left out. */
-const given = Effect.fnUntraced(function* (input: {
-  readonly since: Option.Option<string>
-  readonly until: Option.Option<string>
-  readonly limit: Option.Option<number>
-  readonly maxTokens: Option.Option<number>
-  readonly split: Option.Option<string>
-}) {
-  const { limit, maxTokens, since, split, until } = input
-  return {
-    ...(Option.isSome(since) ? { since: yield* date("--since", since.value) } : {}),
-    ...(Option.isSome(until) ? { until: yield* date("--until", until.value) } : {}),
-    ...(Option.isSome(limit) ? { limit: limit.value } : {}),
-    ...(Option.isSome(maxTokens) ? { maxTokens: maxTokens.value } : {}),
-    ...(Option.isSome(split) ? { split: yield* splitRule(split.value) } : {})
-  }
-})
-
-const defaultOut = (rigs: ReadonlyArray<string>, roles: ReadonlyArray<string>): string => {
-  const chosen = [...rigs, ...roles].map((name) => name.replace(/[^\p{L}\p{N}._-]+/gu, "-").replace(/^-|-$/g, ""))
-  return ["dataset", ...chosen].join("-")
-}
-
-export const extract = Command.make(
-  "extract",
-  flags,
-  Effect.fnUntraced(function* (input) {
-    const invocation = yield* Invocation
-    if (input.sessions.includes("")) {
-      return yield* new UsageError({ text: "--sessions is empty; give a session file or a directory" })
-    }
-    const chosen = yield* given(input)
-    const out = invocation.resolve(Option.getOrElse(input.out, () => defaultOut(input.rig, input.role)))
-    const { roots, missing } = yield* SessionDiscovery.discover({ sessions: input.sessions, cwd: invocation.cwd })
-    for (const { path, why } of [...roots, ...missing]) {
-      if (why !== "--sessions") yield* invocation.note(`sessions: ${path} (${why})`)
-    }
-    for (const rig of input.rig) {
-      const meaning = GasTown.describeSelector(rig, { includeDogs: input.includeDogs })
-      if (meaning !== undefined) yield* invocation.note(meaning)
-    }
-
-    const report = yield* Effect.flatMap(Extract, (service) =>
-      service.run({
-        rigs: input.rig,
-        roles: input.role,
-        format: input.format,
-        out,
-        ...Option.match(input.town, { onNone: () => ({}), onSome: (town) => ({ town: invocation.resolve(town) }) }),
-        includeDogs: input.includeDogs,
-        ...chosen,
-        models: input.model,
-        minTurns: input.minTurns,
-        overflow: input.overflow,
-        includeNearDuplicates: input.includeNearDuplicates,
-        branches: input.branches,
-        reasoning: input.reasoning,
-        includeHydrated: input.includeHydrated,
-        onProgress: (done, total) => invocation.progress(`${done} of ${total} sessions`)
-      })
-    ).pipe(
-      Effect.ensuring(invocation.progress("")),
-      Effect.provide(Layer.provide(Extract.layer, sessionsAt(roots.map(({ path }) => path)))),
-      Effect.mapError((error) =>
-        error._tag === "NothingMatched"
-          ? new UsageError({ text: error.message })
-          : new CommandFailed({ text: error.message })
-      )
-    )
-    for (const { path, reason } of report.skipped) yield* invocation.note(`warning: ${path}: ${reason}`)
-    for (const { path, outcome, detail } of report.rows) {
-      if (outcome === "unreadable" || outcome === "invalid_sample") {
-        yield* invocation.note(`warning: ${path}: ${outcome.replace("_", " ")}: ${detail ?? ""}`)
-      }
-    }
-    for (const { path, volume } of report.rows) {
-      const places = volume?.diagnostics ?? 0
-      if (places > 0)
-        yield* invocation.note(`warning: ${path}: damaged in ${places} ${places === 1 ? "place" : "places"}`)
-    }
-    for (const { path, samples } of report.outputs.files) {
-      const what = path.endsWith("-continued.jsonl") ? ", prompt and completion: their context holds answers" : ""
-      yield* invocation.note(`wrote ${path}: ${samples} ${samples === 1 ? "sample" : "samples"}${what}`)
-    }
-    yield* invocation.note("this data is not redacted: look through it before you share it")
-    yield* invocation.result(input.json ? JSON.stringify(report, null, 2) : ExtractTable.render(report).join("\n"))
-  })
+export const extract = Command.make("extract", flags, (input) =>
+  Effect.flatMap(
+    Effect.promise(() => import("./extract/runExtract.ts")),
+    (command) => command.run(input)
+  )
 ).pipe(
   Command.withDescription("Turn sessions into training data, by rig and role"),
   Command.withExamples([

@@ -9,6 +9,7 @@ import { type DropCounts, sum } from "../DropCounts.ts"
 import { type ExtractOptions } from "../ExtractOptions.ts"
 import { type ReportRow, type SampleDropReason, type Volume } from "../ExtractReport.ts"
 import { FORMATS } from "../Formats.ts"
+import { complete } from "../GivenContext.ts"
 import { fit } from "../Overflow.ts"
 import { withReasoning } from "../Reasoning.ts"
 import { type DatasetFile } from "../Sample.ts"
@@ -55,7 +56,7 @@ export const nothingOf = (row: ReportRow): CutSession => ({ row, samples: [], dr
 export const cutSession = (session: Session.Session, { ref, role }: Selected, options: ExtractOptions): CutSession => {
   const header = session.header?.decode() ?? {}
   const row = rowOf(ref, role, stringAt(header, "id"))
-  const { branches = "active", includeHydrated, reasoning = "all" } = options
+  const { branches = "active", given, includeHydrated, reasoning = "all" } = options
   const { dropped, samples } = SampleCut.cut(session, { sourcePath: ref.path, role, branches })
   if (samples.length === 0) return nothingOf({ ...row, outcome: "no_assistant_turn" })
   if (samples.some(({ metadata }) => metadata.hydrated) && includeHydrated !== true) {
@@ -63,7 +64,7 @@ export const cutSession = (session: Session.Session, { ref, role }: Selected, op
   }
   return {
     row: { ...row, outcome: "kept" },
-    samples: samples.map((sample) => withReasoning(sample, reasoning)),
+    samples: samples.map((sample) => withReasoning(given === undefined ? sample : complete(sample, given), reasoning)),
     dropped,
     diagnostics: session.diagnostics.length
   }
