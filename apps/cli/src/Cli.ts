@@ -8,12 +8,19 @@ import * as CliConfig from "effect/cli/CliConfig"
 import * as CliOutput from "effect/cli/CliOutput"
 import * as Command from "effect/cli/Command"
 import * as GlobalFlag from "effect/cli/GlobalFlag"
+import { harmless } from "@pi-sessions/report/TerminalText"
 import { UsageError } from "./Exit.ts"
 import { Invocation } from "./Invocation.ts"
 import { doctor } from "./commands/doctor.ts"
 import { extract } from "./commands/extract.ts"
+import { fork } from "./commands/fork.ts"
 import { hydrate } from "./commands/hydrate.ts"
+import { list } from "./commands/list.ts"
+import { search } from "./commands/search.ts"
+import { sessionIndex } from "./commands/sessionIndex.ts"
+import { show } from "./commands/show.ts"
 import { store } from "./commands/store.ts"
+import { tree } from "./commands/tree.ts"
 
 export const VERSION = "0.1.0"
 
@@ -21,7 +28,7 @@ const root = Command.make("pi-sessions").pipe(
   Command.withDescription(
     "Sessions of the Pi coding agent: resume them anywhere, store them safely, turn them into training data"
   ),
-  Command.withSubcommands([hydrate, extract, doctor, store])
+  Command.withSubcommands([hydrate, extract, list, show, tree, fork, search, doctor, sessionIndex, store])
 )
 
 /** A wrong call gets one message and where to look, not the whole help. */
@@ -51,11 +58,11 @@ export const run = (args: ReadonlyArray<string>) =>
     Effect.tapCause((cause) => {
       const failure = cause.reasons.find((reason) => reason._tag === "Fail")
       if (failure !== undefined)
-        return failure.error.message === "" ? Effect.void : Console.error(`error: ${failure.error.message}`)
+        return failure.error.message === "" ? Effect.void : Console.error(`error: ${harmless(failure.error.message)}`)
       if (Cause.hasInterruptsOnly(cause)) return Effect.void
       const defect = Cause.squash(cause)
       const what = defect instanceof Error ? `${defect.name}: ${defect.message}` : String(defect)
-      return Console.error(`error: this should not have happened, please report it: ${what}`)
+      return Console.error(`error: this should not have happened, please report it: ${harmless(what)}`)
     }),
     Effect.provide(Invocation.layer),
     Effect.provide(settings)

@@ -9,7 +9,16 @@ import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import { type Database, type Row, Sqlite, type SqliteError, number, text } from "@pi-sessions/sqlite/Sqlite"
+import {
+  type Connection,
+  type Database,
+  type Row,
+  Sqlite,
+  type SqliteError,
+  type Value,
+  number,
+  text
+} from "@pi-sessions/sqlite/Sqlite"
 
 export const FILE_NAME = "session-index.sqlite"
 
@@ -26,6 +35,14 @@ export const TABLE = `CREATE TABLE sessions (
 )`
 
 const COLUMNS = ["path", "id", "cwd", "timestamp", "message_count", "last_modified_ms", "size_bytes", "name"] as const
+
+/**
+ * Rows as one JSON text a thousand, and the rowid of the last: a value costs a third of what it costs in a row object.
+ * Rowids are texts because another program may choose them larger than a number is exact.
+ */
+const PAGE_QUERY = `SELECT json_group_array(json_array(${COLUMNS.join(", ")})) AS page, CAST(max(rowid) AS TEXT) AS last
+  FROM (SELECT rowid, ${COLUMNS.join(", ")} FROM sessions WHERE rowid > ? ORDER BY rowid LIMIT 1000)`
+const FIRST_ROWID = "-9223372036854775808"
 
 /** What an index says of a session. */
 export const SessionSummary = Schema.Struct({
@@ -48,11 +65,24 @@ export type SessionSummary = typeof SessionSummary.Type
 /** The index cannot be read or written now, or belongs to another version; the sessions themselves can still be read. */
 export class IndexUnavailable extends Schema.TaggedError<IndexUnavailable>()("IndexUnavailable", {
   path: Schema.String,
-  reason: Schema.String
+  reason: Schema.String,
+  /** Whether its file is damaged, so that `update` would move it aside and make a new one. */
+  damaged: Schema.Boolean
 }) {
   override get message(): string {
     return `${this.path}: ${this.reason}; the sessions are read without it`
   }
+}
+
+/** What `update` is to do. */
+export interface IndexChanges {
+  readonly write: ReadonlyArray<SessionSummary>
+  readonly remove: ReadonlyArray<string>
+  /**
+   * The rows as they were when the changes were decided. A row that another program wrote or changed since is left as it
+   * is. Without it every change is made.
+   */
+  readonly seen?: ReadonlyMap<string, SessionSummary>
 }
 
 /** What `update` did. */
@@ -72,10 +102,7 @@ export class SessionIndex extends Context.Service<
      * Writes rows and removes others, all in one transaction. An index that is not there is made, one that is damaged
      * is moved aside and made anew. Safe beside other programs that write to it.
      */
-    readonly update: (
-      file: string,
-      changes: { readonly write: ReadonlyArray<SessionSummary>; readonly remove: ReadonlyArray<string> }
-    ) => Effect.Effect<IndexUpdate, IndexUnavailable>
+    readonly update: (file: string, changes: IndexChanges) => Effect.Effect<IndexUpdate, IndexUnavailable>
   }
 >()("@pi-sessions/catalog/SessionIndex") {
   static readonly layer = Layer.effect(
@@ -88,7 +115,8 @@ const make = Effect.gen(function* () {
   const sqlite = yield* Sqlite
   const fs = yield* FileSystem.FileSystem
 
-  const unavailable = (error: SqliteError) => new IndexUnavailable({ path: error.path, reason: error.message })
+  const unavailable = (error: SqliteError) =>
+    new IndexUnavailable({ path: error.path, reason: error.message, damaged: isDamaged(error) })
 
   const read = Effect.fn("SessionIndex.read")(function* (file: string) {
     const exists = yield* fs.exists(file).pipe(Effect.orElseSucceed(() => false))
@@ -98,9 +126,17 @@ const make = Effect.gen(function* () {
         const database = yield* sqlite.open(file, { readOnly: true })
         return yield* database.use("read the index", (connection) => {
           const rows = new Map<string, SessionSummary>()
-          for (const row of connection.iterate(`SELECT ${COLUMNS.join(", ")} FROM sessions`)) {
-            const summary = summaryOf(row)
-            rows.set(summary.path, summary)
+          // Another program has just made the file.
+          if (!hasTable(connection)) return rows
+          let after: string | undefined = FIRST_ROWID
+          while (after !== undefined) {
+            const page: Row = connection.get(PAGE_QUERY, BigInt(after)) ?? {}
+            const columns: ReadonlyArray<ReadonlyArray<unknown>> = JSON.parse(text(page, "page"))
+            for (const row of columns) {
+              const summary = summaryOf(row)
+              rows.set(summary.path, summary)
+            }
+            after = page["last"] === null ? undefined : text(page, "last")
           }
           return rows
         })
@@ -108,32 +144,38 @@ const make = Effect.gen(function* () {
     ).pipe(Effect.mapError(unavailable))
   })
 
-  const update = Effect.fn("SessionIndex.update")(function* (
-    file: string,
-    changes: { readonly write: ReadonlyArray<SessionSummary>; readonly remove: ReadonlyArray<string> }
-  ) {
-    const put = Effect.scoped(Effect.flatMap(sqlite.open(file), (database) => write(database, changes)))
-    return yield* put.pipe(
-      Effect.catchTag("SqliteError", (error) =>
-        isDamaged(error)
-          ? Effect.flatMap(moveAside(file), (movedAside) => Effect.map(put, (done) => ({ ...done, movedAside })))
-          : Effect.fail(error)
-      ),
-      Effect.mapError((error) =>
-        error._tag === "SqliteError" ? unavailable(error) : new IndexUnavailable({ path: file, reason: error.message })
-      )
+  const put = (file: string, changes: IndexChanges) =>
+    Effect.scoped(Effect.flatMap(sqlite.open(file), (database) => write(database, changes))).pipe(
+      Effect.mapError(unavailable)
     )
+
+  /** Damage in the depth of a file does not stop a transaction that happens to pass by it, but every row is read here. */
+  const isWhole = (file: string) =>
+    read(file).pipe(
+      Effect.as(true),
+      Effect.catchTag("IndexUnavailable", ({ damaged }) => Effect.succeed(!damaged))
+    )
+
+  const update = Effect.fn("SessionIndex.update")(function* (file: string, changes: IndexChanges) {
+    if (yield* isWhole(file)) return yield* put(file, changes)
+    const movedAside = yield* moveAside(file)
+    return { ...(yield* put(file, changes)), movedAside }
   })
 
   /** Gives a damaged index another name, with what SQLite keeps beside it. */
-  const moveAside = Effect.fnUntraced(function* (file: string) {
-    let n = 1
-    while (yield* fs.exists(`${file}.damaged-${n}`)) n++
-    const aside = `${file}.damaged-${n}`
-    yield* fs.rename(file, aside)
-    for (const suffix of ["-wal", "-shm"]) yield* Effect.ignore(fs.rename(`${file}${suffix}`, `${aside}${suffix}`))
-    return aside
-  })
+  const moveAside = Effect.fnUntraced(
+    function* (file: string) {
+      let n = 1
+      while (yield* fs.exists(`${file}.damaged-${n}`)) n++
+      const aside = `${file}.damaged-${n}`
+      // Where it is gone by now, another process has just done the same.
+      yield* fs.rename(file, aside).pipe(Effect.catchReason("PlatformError", "NotFound", () => Effect.void))
+      for (const suffix of ["-wal", "-shm"]) yield* Effect.ignore(fs.rename(`${file}${suffix}`, `${aside}${suffix}`))
+      return aside
+    },
+    (moving, file) =>
+      Effect.mapError(moving, ({ message }) => new IndexUnavailable({ path: file, reason: message, damaged: true }))
+  )
 
   return SessionIndex.of({ read, update })
 })
@@ -141,46 +183,86 @@ const make = Effect.gen(function* () {
 /** SQLITE_CORRUPT and SQLITE_NOTADB. */
 const isDamaged = (error: SqliteError): boolean => error.code !== undefined && [11, 26].includes(error.code & 0xff)
 
-const write = (
-  database: Database,
-  changes: { readonly write: ReadonlyArray<SessionSummary>; readonly remove: ReadonlyArray<string> }
-): Effect.Effect<IndexUpdate, SqliteError> =>
+const hasTable = (connection: Connection): boolean =>
+  connection.get("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'sessions'") !== undefined
+
+const PLACES = COLUMNS.map(() => "?").join(", ")
+const SET = COLUMNS.slice(1).map((column) => `${column} = excluded.${column}`)
+const UPSERT = `INSERT INTO sessions (${COLUMNS.join(", ")}) VALUES (${PLACES}) ON CONFLICT (path) DO UPDATE SET ${SET.join(", ")}`
+const DELETE = "DELETE FROM sessions WHERE path = ?"
+/** What tells a row from one that was written later. */
+const SEEN = "sessions.last_modified_ms = ? AND sessions.size_bytes = ?"
+
+const write = (database: Database, changes: IndexChanges): Effect.Effect<IndexUpdate, SqliteError> =>
   database.transaction("write the index", (connection) => {
-    const table = connection.get("SELECT name FROM sqlite_schema WHERE type = 'table' AND name = 'sessions'")
-    if (table === undefined) connection.exec(TABLE)
-    const places = COLUMNS.map(() => "?").join(", ")
-    const set = COLUMNS.slice(1).map((column) => `${column} = excluded.${column}`)
-    const upsert = `INSERT INTO sessions (${COLUMNS.join(", ")}) VALUES (${places}) ON CONFLICT (path) DO UPDATE SET ${set.join(", ")}`
-    let written = 0
-    for (const row of changes.write) {
-      written += connection.run(
-        upsert,
-        row.path,
-        row.id,
-        row.cwd,
-        row.timestamp,
-        row.messageCount,
-        row.lastModifiedMs,
-        row.sizeBytes,
-        row.name ?? null
-      )
+    if (!hasTable(connection)) connection.exec(TABLE)
+    const { seen } = changes
+    /** No row has these: where none was seen, none may be changed. */
+    const marks = (path: string): ReadonlyArray<Value> => {
+      const row = seen?.get(path)
+      return row === undefined ? [null, null] : [row.lastModifiedMs, row.sizeBytes]
     }
+    const put = seen === undefined ? UPSERT : `${UPSERT} WHERE ${SEEN}`
+    const take = seen === undefined ? DELETE : `${DELETE} AND ${SEEN}`
+    const conditions = (path: string): ReadonlyArray<Value> => (seen === undefined ? [] : marks(path))
+    let written = 0
+    for (const row of changes.write) written += connection.run(put, ...valuesOf(row), ...conditions(row.path))
     let removed = 0
-    for (const path of changes.remove) removed += connection.run("DELETE FROM sessions WHERE path = ?", path)
+    for (const path of changes.remove) removed += connection.run(take, path, ...conditions(path))
     return { written, removed }
   })
 
-const summaryOf = (row: Row): SessionSummary => ({
-  path: text(row, "path"),
-  id: text(row, "id"),
-  cwd: text(row, "cwd"),
-  timestamp: text(row, "timestamp"),
-  messageCount: number(row, "message_count"),
-  lastModifiedMs: number(row, "last_modified_ms"),
-  sizeBytes: number(row, "size_bytes"),
-  ...(typeof row["name"] === "string" ? { name: row["name"] } : {})
-})
+const valuesOf = (row: SessionSummary): ReadonlyArray<Value> => [
+  row.path,
+  row.id,
+  row.cwd,
+  row.timestamp,
+  row.messageCount,
+  row.lastModifiedMs,
+  row.sizeBytes,
+  row.name ?? null
+]
 
-/** Whether a row still speaks of the file as it is. */
+/** A row as it comes out of `PAGE_QUERY`: another program may have put anything into a column. */
+const summaryOf = (columns: ReadonlyArray<unknown>): SessionSummary => {
+  // Taking an array apart in one go runs its iterator, which for some thousand rows takes as long as reading them.
+  const path = columns[0]
+  const id = columns[1]
+  const cwd = columns[2]
+  const timestamp = columns[3]
+  const messageCount = columns[4]
+  const lastModifiedMs = columns[5]
+  const sizeBytes = columns[6]
+  const name = columns[7]
+  if (
+    typeof path === "string" &&
+    typeof id === "string" &&
+    typeof cwd === "string" &&
+    typeof timestamp === "string" &&
+    typeof messageCount === "number" &&
+    typeof lastModifiedMs === "number" &&
+    typeof sizeBytes === "number"
+  ) {
+    const summary = { path, id, cwd, timestamp, messageCount, lastModifiedMs, sizeBytes }
+    return typeof name === "string" ? { ...summary, name } : summary
+  }
+  return refused(columns)
+}
+
+/** Fails the work with the name of the column that holds what it should not. */
+const refused = (columns: ReadonlyArray<unknown>): never => {
+  const row: Row = Object.fromEntries(COLUMNS.map((column, at) => [column, valueOf(columns[at])]))
+  for (const column of ["path", "id", "cwd", "timestamp"]) text(row, column)
+  for (const column of ["message_count", "last_modified_ms", "size_bytes"]) number(row, column)
+  throw new Error("every column holds what it should")
+}
+
+const valueOf = (value: unknown): Value =>
+  typeof value === "string" || typeof value === "number" ? value : value === null ? null : String(value)
+
+/**
+ * Whether a row still speaks of the file as it is. Some programs cut a time to the millisecond below and others, Node's
+ * dates among them, round it: one millisecond more or less is the same time.
+ */
 export const isCurrent = (row: SessionSummary, file: { readonly sizeBytes: number; readonly modifiedMs: number }) =>
-  row.sizeBytes === file.sizeBytes && row.lastModifiedMs === Math.floor(file.modifiedMs)
+  row.sizeBytes === file.sizeBytes && Math.abs(row.lastModifiedMs - Math.floor(file.modifiedMs)) <= 1

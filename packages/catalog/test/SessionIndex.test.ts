@@ -99,6 +99,7 @@ describe("SessionIndex", () => {
     const file = { sizeBytes: row.sizeBytes, modifiedMs: row.lastModifiedMs + 0.9 }
     assert.isTrue(SessionIndex.isCurrent(row, file))
     assert.isFalse(SessionIndex.isCurrent(row, { ...file, sizeBytes: 1 }))
-    assert.isFalse(SessionIndex.isCurrent(row, { ...file, modifiedMs: row.lastModifiedMs + 1 }))
+    assert.isTrue(SessionIndex.isCurrent(row, { ...file, modifiedMs: row.lastModifiedMs + 1 }), "rounded up")
+    assert.isFalse(SessionIndex.isCurrent(row, { ...file, modifiedMs: row.lastModifiedMs + 2 }))
   })
 })

@@ -30,6 +30,7 @@ import { type ExtractOptions } from "./ExtractOptions.ts"
 import { type ExtractReport, type ReportRow } from "./ExtractReport.ts"
 import * as SessionEvidence from "./SessionEvidence.ts"
 import { type SplitRule } from "./Splits.ts"
+import * as ToldContexts from "./ToldContexts.ts"
 import * as ReportTally from "./internal/reportTally.ts"
 import { type CutSession, type Selected, cutSession, nothingOf, rowOf, toLines } from "./internal/sessionLines.ts"
 
@@ -138,10 +139,10 @@ const make = Effect.gen(function* () {
     return { rows, plan: DatasetPlan.make(sessions, recorded, { split, includeNearDuplicates }) }
   })
 
-  const extract = (selected: Selected, options: ExtractOptions): Effect.Effect<CutSession> =>
+  const extract = (selected: Selected, options: ExtractOptions, told: ToldContexts.ToldContexts) =>
     Effect.map(
-      reading(selected, (session) => cutSession(session, selected, options)),
-      (read) => ("outcome" in read ? nothingOf(read) : read)
+      reading(selected, (session) => cutSession(session, selected, options, told)),
+      (read): CutSession => ("outcome" in read ? nothingOf(read) : read)
     )
 
   const run = Effect.fn("Extract.run")(function* (
@@ -152,6 +153,7 @@ const make = Effect.gen(function* () {
     FileSystem.FileSystem | Path.Path
   > {
     yield* DatasetDirectory.check(options.out)
+    const told = yield* ToldContexts.read(options.threads ?? [])
     const listing = yield* source.list
     const total = listing.sessions.length
     let done = 0
@@ -192,7 +194,7 @@ const make = Effect.gen(function* () {
     const distinct = new DistinctTargets()
     const { outputs } = yield* DatasetDirectory.writeSamples(options.out, (write) =>
       Stream.fromIterable(taken).pipe(
-        Stream.mapEffect((one) => extract(one, options), { concurrency: SESSIONS_AT_ONCE }),
+        Stream.mapEffect((one) => extract(one, options, told), { concurrency: SESSIONS_AT_ONCE }),
         Stream.runForEach((session) =>
           Effect.gen(function* () {
             const { lines, row } = toLines(session, distinct, options)

@@ -34,6 +34,8 @@ export interface ExtractOptions extends Selection {
   readonly reasoning?: Reasoning
   /** Take hydrated sessions too, although no model produced their text in this form. */
   readonly includeHydrated?: boolean
+  /** Thread files and directories of them, in which the mirror told system prompts and tools. */
+  readonly threads?: ReadonlyArray<string>
   /** For sessions that hold no system prompt or declare no tools. */
   readonly given?: GivenContext
   /** Ids of models; samples of others are left out. None: every model. */

@@ -3,7 +3,7 @@
  * may be told for each role. A sample says that they come from a file; what its session holds is never replaced.
  */
 import type * as GasTown from "@pi-sessions/core/GasTown"
-import { type ToolDefinition } from "./ToolDefinition.ts"
+import { type ToolDefinition, type ToolsSource } from "./ToolDefinition.ts"
 import { type TrainingSample } from "./TrainingSample.ts"
 
 export interface GivenContext {
@@ -38,9 +38,11 @@ const withSystem = (sample: TrainingSample, { system }: GivenContext): TrainingS
   }
 }
 
+const DECLARED = new Set<ToolsSource>(["session", "thread", "mixed"])
+
 const withTools = (sample: TrainingSample, { tools }: GivenContext): TrainingSample => {
   const { metadata } = sample
   // Tools that the session declares are what the model was offered.
-  if (tools === undefined || metadata.tools_source === "session" || metadata.tools_source === "mixed") return sample
+  if (tools === undefined || DECLARED.has(metadata.tools_source)) return sample
   return { ...sample, tools, metadata: { ...metadata, tools_source: "file" } }
 }

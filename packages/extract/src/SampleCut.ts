@@ -17,6 +17,7 @@ import * as SessionMigration from "@pi-sessions/core/SessionMigration"
 import { type DropCounts, DropTally, sum } from "./DropCounts.ts"
 import * as TargetRuns from "./TargetRuns.ts"
 import * as ToolSchemas from "./ToolSchemas.ts"
+import { type ToldContexts } from "./ToldContexts.ts"
 import { type TrainingSample } from "./TrainingSample.ts"
 import {
   isConversation,
@@ -38,6 +39,8 @@ export interface CutOptions {
   readonly branches?: "active" | "all"
   /** The Pi that asked; told by each branch unless given. */
   readonly profile?: PiProfile
+  /** What the mirror told of sessions. */
+  readonly told?: ToldContexts
 }
 
 export interface Cut {
@@ -69,7 +72,12 @@ const HARMLESS = new Set<SessionDiagnostic["code"]>([
 export const cut = (source: Session.Session, options: CutOptions): Cut => {
   const session = SessionMigration.toCurrent(source)
   const { branches = "active", profile } = options
-  const runs = TargetRuns.runs(session.tree, { branches, ...(profile === undefined ? {} : { profile }) })
+  const told = options.told?.get(text(source.header?.decode() ?? {}, "id"))
+  const runs = TargetRuns.runs(session.tree, {
+    branches,
+    ...(profile === undefined ? {} : { profile }),
+    ...(told === undefined ? {} : { told })
+  })
   const sample = sampler(session, versionOf(source.header?.decode() ?? {}), options)
   return { samples: runs.map(sample), dropped: leftOut(session, runs, branches) }
 }
@@ -96,10 +104,14 @@ const sampler = (session: Session.Session, version: number, { role, sourcePath }
       if (i === run.firstTarget) firstTarget = writer.turns.length - 1
     }
     const systemMessages = run.systemMessages.map(({ message }) => message)
-    const prompt = ModelContext.systemPrompt(systemMessages).toWellFormed()
+    const own = ModelContext.systemPrompt(systemMessages).toWellFormed()
+    const prompt = own === "" ? (run.told?.systemPrompt.toWellFormed() ?? "") : own
     const hasPrompt = prompt !== ""
     const turns = hasPrompt ? [systemTurn(prompt, run.systemMessages[0]?.of?.entry), ...writer.turns] : writer.turns
-    const { source: toolsSource, tools } = ToolSchemas.resolve(ModelContext.tools(systemMessages), turns)
+    const declared = ModelContext.tools(systemMessages)
+    const isTold = declared.length === 0 && run.told !== undefined
+    const resolved = ToolSchemas.resolve(isTold ? run.told.tools : declared, turns)
+    const tools_source = isTold && resolved.source === "session" ? "thread" : resolved.source
     const first_target = firstTarget + (hasPrompt ? 1 : 0)
     const answers = turns.filter((turn) => turn.role === "assistant").length
     const targets = turns.filter((turn, i) => turn.role === "assistant" && i >= first_target).length
@@ -109,7 +121,7 @@ const sampler = (session: Session.Session, version: number, { role, sourcePath }
       cwd: text(header, "cwd"),
       turns,
       first_target,
-      tools,
+      tools: resolved.tools,
       metadata: {
         ...facts,
         ...settings(run.branch, header),
@@ -119,7 +131,7 @@ const sampler = (session: Session.Session, version: number, { role, sourcePath }
           branch: run.branch.length,
           context: new Set(items.map((item) => item.entry)).size
         },
-        tools_source: toolsSource,
+        tools_source,
         tool_errors: turns.flatMap((turn) => turn.tool_results).filter((result) => result.is_error).length,
         dropped: dropped.counts,
         sample: at,
@@ -128,7 +140,7 @@ const sampler = (session: Session.Session, version: number, { role, sourcePath }
         targets,
         context_answers: answers - targets,
         pi: run.profile,
-        system_source: hasPrompt ? "session" : "none"
+        system_source: own !== "" ? "session" : hasPrompt ? "thread" : "none"
       }
     }
   }

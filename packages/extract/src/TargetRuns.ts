@@ -13,6 +13,7 @@ import { type PiProfile } from "@pi-sessions/core/PiProfile"
 import * as SessionContext from "@pi-sessions/core/SessionContext"
 import { type SessionEntry } from "@pi-sessions/core/SessionLine"
 import { type SessionTree } from "@pi-sessions/core/SessionTree"
+import { type ToldContext, type ToldInSession } from "./ToldContexts.ts"
 import { callsOf } from "./internal/turnWriter.ts"
 
 /** Why a run does not go on from the one before it on its branch. */
@@ -38,6 +39,8 @@ export interface TargetRun {
   /** The model of the last target. */
   readonly model: ModelContext.TargetModel
   readonly systemMessages: ReadonlyArray<ModelRequest.SentMessage>
+  /** What the mirror told of the requests; undefined when it told nothing. */
+  readonly told: ToldContext | undefined
   /** The request for the last target and its answer. Every earlier request of the run is the beginning of it. */
   readonly messages: ReadonlyArray<ModelRequest.SentMessage>
   /** Where the first target stands in `messages`; answers before it are context. */
@@ -53,6 +56,8 @@ export interface RunOptions {
   readonly branches?: "active" | "all"
   /** The Pi that asked; told by each branch unless given. */
   readonly profile?: PiProfile
+  /** What the mirror told of this session. */
+  readonly told?: ToldInSession
   /** Whether an answer may be a target; one that may not is context. */
   readonly isTarget?: (entry: SessionEntry) => boolean
 }
@@ -71,6 +76,7 @@ interface Sent {
   readonly profile: PiProfile
   readonly model: ModelContext.TargetModel
   readonly systemMessages: ReadonlyArray<ModelRequest.SentMessage>
+  readonly told: ToldContext | undefined
   /** Grows while requests extend each other; who keeps it takes as much as it held then. */
   readonly messages: Array<ModelRequest.SentMessage>
 }
@@ -87,11 +93,13 @@ class RunCutter {
   readonly runs: Array<TargetRun> = []
   readonly #profile: PiProfile | undefined
   readonly #isTarget: (entry: SessionEntry) => boolean
+  readonly #told: ToldInSession
   readonly #taken = new Set<SessionEntry>()
   readonly #messages = { "0.78": new Map<SessionEntry, Messages>(), "1.5": new Map<SessionEntry, Messages>() }
 
-  constructor({ isTarget = () => true, profile }: RunOptions) {
+  constructor({ isTarget = () => true, profile, told = new Map() }: RunOptions) {
     this.#profile = profile
+    this.#told = told
     this.#isTarget = isTarget
   }
 
@@ -101,13 +109,16 @@ class RunCutter {
     /** Why the next run will not go on from the answers before it. */
     let apart: RunStart = "session"
     let profile: PiProfile = this.#profile ?? "0.78"
+    let told = this.#told.get("")
     for (const [at, entry] of branch.entries()) {
+      // The mirror tells of a request before the answer is there: at an entry that stands before it.
+      told = this.#told.get(branch[at - 1]?.id ?? "") ?? told
       if (this.#profile === undefined && ModelRequest.isOf15(entry)) profile = "1.5"
       if (entry.role !== "assistant" || entry.type !== "message") continue
       const message = objectAt(entry.decode(), "message")
       // One that says nothing is nobody's target, and what is sent after it does not depend on it.
       if (message === undefined || !ModelRequest.isAnswer(message) || !saysSomething(message)) continue
-      const asked = this.#ask(branch, at, ModelRequest.modelOf(message), profile, sent)
+      const asked = this.#ask(branch, at, { model: ModelRequest.modelOf(message), profile, told }, sent)
       if (asked.change !== undefined) {
         this.#close(run, sent, branch)
         run = undefined
@@ -133,14 +144,14 @@ class RunCutter {
   #ask(
     branch: ReadonlyArray<SessionEntry>,
     at: number,
-    model: ModelContext.TargetModel,
-    profile: PiProfile,
+    { model, profile, told }: Pick<Sent, "model" | "profile" | "told">,
     before: Sent | undefined
   ): { readonly sent: Sent; readonly change: RunStart | undefined } {
     if (
       before !== undefined &&
       isPlain(branch, before.at + 1, at) &&
       before.profile === profile &&
+      before.told?.sha256 === told?.sha256 &&
       isOne(before.model, model)
     ) {
       // Whatever was open is closed where an answer stands, so what follows it does not depend on what is before it.
@@ -149,7 +160,7 @@ class RunCutter {
       return { sent: { ...before, at }, change: undefined }
     }
     const { messages, systemMessages } = ModelRequest.of(branch.slice(0, at), model, profile, this.#messagesOf)
-    const sent = { at, profile, model, systemMessages, messages: [...messages] }
+    const sent = { at, profile, model, systemMessages, told, messages: [...messages] }
     if (before === undefined) return { sent, change: "session" }
     const change = changeOf(before, sent, branch, at)
     return { sent, change }
@@ -169,6 +180,7 @@ class RunCutter {
       profile: sent.profile,
       model: sent.model,
       systemMessages: sent.systemMessages,
+      told: sent.told,
       messages: sent.messages.slice(0, end + 1),
       firstTarget: run.firstTarget,
       targets: run.targets,
@@ -215,6 +227,7 @@ const changeOf = (before: Sent, now: Sent, branch: ReadonlyArray<SessionEntry>, 
 }
 
 const isSameSystem = (a: Sent, b: Sent): boolean => {
+  if (a.told?.sha256 !== b.told?.sha256) return false
   const [left, right] = [a, b].map(({ systemMessages }) => systemMessages.map(({ message }) => message))
   if (left === undefined || right === undefined) return false
   if (left.length === right.length && left.every((message, i) => message === right[i])) return true

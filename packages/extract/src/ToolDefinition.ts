@@ -12,5 +12,5 @@ export const ToolDefinition = Schema.Struct({
 export type ToolDefinition = typeof ToolDefinition.Type
 
 /** Where the definitions of a session's tools come from; see ToolSchemas.ts. */
-export const ToolsSource = Schema.Literals(["session", "file", "builtin", "inferred", "mixed", "none"])
+export const ToolsSource = Schema.Literals(["session", "thread", "file", "builtin", "inferred", "mixed", "none"])
 export type ToolsSource = typeof ToolsSource.Type

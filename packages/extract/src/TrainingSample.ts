@@ -24,7 +24,7 @@ export const SampleContext = Schema.Literals(["exact", "reduced"])
 export type SampleContext = typeof SampleContext.Type
 
 /** Where the system prompt comes from. `none`: the session does not hold it, and nobody gave one. */
-export const SystemSource = Schema.Literals(["session", "file", "none"])
+export const SystemSource = Schema.Literals(["session", "thread", "file", "none"])
 export type SystemSource = typeof SystemSource.Type
 
 export const TrainingSample = Schema.Struct({

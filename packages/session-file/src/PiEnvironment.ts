@@ -10,6 +10,12 @@ import * as Schema from "effect/Schema"
 import { homedir } from "node:os"
 import * as SessionPath from "@pi-sessions/core/SessionPath"
 
+/**
+ * The name of the file with Pi's credentials. A walk through directories passes it by without opening it, and without
+ * asking for its type or size; only a person who names its path gets to it.
+ */
+export const CREDENTIALS = "auth.json"
+
 const decodeSettings = Schema.decodeUnknownOption(
   Schema.fromJsonString(Schema.Struct({ sessionDir: Schema.optionalKey(Schema.String) }))
 )

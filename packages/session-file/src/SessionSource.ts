@@ -12,6 +12,7 @@ import * as Stream from "effect/Stream"
 import * as Session from "@pi-sessions/core/Session"
 import { type HeaderLine, type SessionLine } from "@pi-sessions/core/SessionLine"
 import { SessionReader } from "@pi-sessions/core/SessionReader"
+import * as PiEnvironment from "./PiEnvironment.ts"
 import { NotASession, type SessionFileError, fromPlatform } from "./SessionFileError.ts"
 
 /** A session that a source can read. */
@@ -92,6 +93,7 @@ const make = Effect.fnUntraced(function* (paths: ReadonlyArray<string>) {
       entered.add(real)
       const names = yield* fs.readDirectory(at).pipe(Effect.mapError(fromPlatform(at, "list")))
       for (const name of names.sort()) {
+        if (name === PiEnvironment.CREDENTIALS) continue
         const child = path.join(at, name)
         if (CONTAINER.test(name) && (yield* isContainer(child))) {
           // Its .jsonl files are an index and a ledger.
@@ -120,7 +122,10 @@ const make = Effect.fnUntraced(function* (paths: ReadonlyArray<string>) {
   }).pipe(Effect.withSpan("SessionSource.list"))
 
   const chunks = (ref: SessionRef) =>
-    fs.stream(ref.path, { chunkSize: CHUNK_BYTES }).pipe(Stream.mapError(fromPlatform(ref.path, "read")))
+    // The memory of a chunk costs more than reading a small file; one byte more than the file has shows its end.
+    fs
+      .stream(ref.path, { chunkSize: Math.min(CHUNK_BYTES, Math.max(ref.sizeBytes + 1, 4096)) })
+      .pipe(Stream.mapError(fromPlatform(ref.path, "read")))
 
   const lines = (ref: SessionRef): Stream.Stream<SessionLine, SessionFileError> =>
     Stream.suspend(() => {

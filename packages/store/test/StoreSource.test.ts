@@ -1,6 +1,7 @@
 /** Sessions in containers and sessions in files, listed and read alike, each of them once. */
 import * as Fs from "node:fs"
 import * as Path from "node:path"
+import { DatabaseSync } from "node:sqlite"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
 import * as Session from "@pi-sessions/core/Session"
@@ -117,5 +118,42 @@ describe("a session with a container", () => {
       Fs.mkdirSync(Path.join(directory, "s1.v2", "segments"), { recursive: true })
       assert.deepStrictEqual(yield* listed(root), files)
     }).pipe(Effect.scoped, Effect.provide(Store.live))
+  )
+})
+
+describe("a database of lines", () => {
+  it.live("is listed and read like the file that it was made from; other databases are not", () =>
+    Effect.gen(function* () {
+      const { files, root } = yield* folder
+      const [file = ""] = files
+      const database = Path.join(root, "sessions", "s.sqlite")
+      const bytes = Fs.readFileSync(file)
+      const lines = bytes.toString("latin1").split(/(?<=\n)/)
+      const session = new DatabaseSync(database)
+      session.exec("CREATE TABLE session_line (entry_seq INTEGER PRIMARY KEY, line BLOB NOT NULL) STRICT")
+      const put = session.prepare("INSERT INTO session_line VALUES (?, ?)")
+      for (const [seq, line] of lines.entries()) put.run(seq, Buffer.from(line, "latin1"))
+      session.close()
+      for (const name of ["session-index.sqlite", "notes.sqlite"]) {
+        const other = new DatabaseSync(Path.join(root, "sessions", name))
+        other.exec("CREATE TABLE notes (text TEXT)")
+        other.close()
+      }
+      Fs.symlinkSync(Path.join(root, "sessions"), Path.join(root, "the same again"))
+      assert.deepStrictEqual(yield* listed(root), [database, ...files].toSorted())
+
+      const source = yield* sourceOf(root)
+      const { sessions } = yield* source.list
+      const ref = sessions.find(({ path }) => path === database)!
+      assert.strictEqual(ref.sizeBytes, Fs.statSync(database).size)
+      const header = yield* source.header(ref)
+      assert.strictEqual(header.text, lines[0]?.trimEnd())
+      const whole = yield* source.read(ref)
+      assert.isTrue(Buffer.concat([...Session.print(whole.lines)]).equals(bytes))
+      const streamed = yield* Stream.runCollect(source.lines(ref))
+      assert.strictEqual(streamed.length, whole.lines.length)
+      const notes = { ...ref, path: Path.join(root, "sessions", "notes.sqlite") }
+      assert.include((yield* Effect.flip(source.header(notes))).message, "no such table")
+    }).pipe(Effect.provide(Store.live), Effect.scoped)
   )
 })

@@ -90,6 +90,11 @@ const flags = {
     ),
     Flag.withDefault("all")
   ),
+  threads: Flag.String("threads").pipe(
+    Flag.withMetavar("PATH"),
+    Flag.withDescription("Thread file, or directory of them, in which pi-mirror told system prompts and tools"),
+    Flag.atLeast(0)
+  ),
   system: Flag.String("system").pipe(
     Flag.withMetavar("[ROLE=]FILE"),
     Flag.withDescription(

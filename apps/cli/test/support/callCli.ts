@@ -10,8 +10,14 @@ export interface Called {
   readonly stderr: string
 }
 
-/** Runs a call from `cwd`; `terminal` says whether stderr is one. */
-export const call = (args: ReadonlyArray<string>, cwd: string, terminal = false): Effect.Effect<Called> =>
+/** Runs a call from `cwd`; `terminal` says whether stderr is one. Of the environment only `variables` are there. */
+export const call = (
+  args: ReadonlyArray<string>,
+  cwd: string,
+  terminal = false,
+  variables: { readonly [name: string]: string } = {},
+  services: Layer.Layer<NodeServices.NodeServices> = NodeServices.layer
+): Effect.Effect<Called> =>
   Effect.gen(function* () {
     const written: { readonly [to in "stdout" | "stderr"]: Array<Uint8Array> } = { stdout: [], stderr: [] }
     const sink = (to: "stdout" | "stderr") => () =>
@@ -29,8 +35,8 @@ export const call = (args: ReadonlyArray<string>, cwd: string, terminal = false)
         })
       ),
       Effect.provide(Layer.mergeAll(stdio, Layer.fresh(TestConsole.layer))),
-      Effect.provide(NodeServices.layer),
-      Effect.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ PI_SESSIONS_CWD: cwd })))
+      Effect.provide(services),
+      Effect.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ ...variables, PI_SESSIONS_CWD: cwd })))
     )
     const [stdout, stderr] = [Buffer.concat(written.stdout).toString(), Buffer.concat(written.stderr).toString()]
     return { status: Exit.isSuccess(exit) ? 0 : statusOf(Cause.squash(exit.cause)), stdout, stderr }

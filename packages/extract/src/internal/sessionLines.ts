@@ -14,6 +14,7 @@ import { fit } from "../Overflow.ts"
 import { withReasoning } from "../Reasoning.ts"
 import { type DatasetFile } from "../Sample.ts"
 import * as SampleCut from "../SampleCut.ts"
+import { type ToldContexts } from "../ToldContexts.ts"
 import { estimate } from "../TokenCount.ts"
 import { type TrainingSample } from "../TrainingSample.ts"
 import * as ReportTally from "./reportTally.ts"
@@ -53,11 +54,16 @@ export const nothingOf = (row: ReportRow): CutSession => ({ row, samples: [], dr
  * What works on a sample (redaction of secrets and names) belongs between this function and `toLines`, where every
  * format sees its result.
  */
-export const cutSession = (session: Session.Session, { ref, role }: Selected, options: ExtractOptions): CutSession => {
+export const cutSession = (
+  session: Session.Session,
+  { ref, role }: Selected,
+  options: ExtractOptions,
+  told: ToldContexts
+): CutSession => {
   const header = session.header?.decode() ?? {}
   const row = rowOf(ref, role, stringAt(header, "id"))
   const { branches = "active", given, includeHydrated, reasoning = "all" } = options
-  const { dropped, samples } = SampleCut.cut(session, { sourcePath: ref.path, role, branches })
+  const { dropped, samples } = SampleCut.cut(session, { sourcePath: ref.path, role, branches, told })
   if (samples.length === 0) return nothingOf({ ...row, outcome: "no_assistant_turn" })
   if (samples.some(({ metadata }) => metadata.hydrated) && includeHydrated !== true) {
     return nothingOf({ ...row, outcome: "hydrated" })

@@ -78,6 +78,7 @@ export const chosen = Effect.fnUntraced(function* (input: Input) {
     ...(Option.isSome(split) ? { split: yield* splitRule(split.value) } : {}),
     ...(Option.isSome(town) ? { town: invocation.resolve(town.value) } : {}),
     given: yield* givenContext(input),
+    threads: input.threads.map(invocation.resolve),
     models: input.model,
     minTurns: input.minTurns,
     overflow: input.overflow,

@@ -5,6 +5,7 @@ import * as Path from "effect/Path"
 import * as Stream from "effect/Stream"
 import { stringAt } from "@pi-sessions/core/Json"
 import { SessionReader } from "@pi-sessions/core/SessionReader"
+import * as PiEnvironment from "@pi-sessions/session-file/PiEnvironment"
 import { SessionFileError, fromPlatform } from "@pi-sessions/session-file/SessionFileError"
 import { type Sqlite } from "@pi-sessions/sqlite/Sqlite"
 import { SessionStore } from "@pi-sessions/store/SessionStore"
@@ -96,7 +97,9 @@ export const search = Effect.fnUntraced(function* (given: ReadonlyArray<string>,
     if (entered.has(real)) return
     entered.add(real)
     const names = yield* fs.readDirectory(at).pipe(Effect.mapError(fromPlatform(at, "list")))
-    for (const child of names.sort()) yield* looked(path.join(at, child), false)
+    for (const child of names.sort()) {
+      if (child !== PiEnvironment.CREDENTIALS) yield* looked(path.join(at, child), false)
+    }
   })
 
   const looked = (at: string, named: boolean) =>

@@ -1,0 +1,37 @@
+/** The session that a command is about, read, and the entry in it that a person named. */
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { type CatalogSession } from "@pi-sessions/catalog/CatalogSession"
+import type * as Session from "@pi-sessions/core/Session"
+import { type SessionTree } from "@pi-sessions/core/SessionTree"
+import * as EntryReference from "@pi-sessions/report/EntryReference"
+import * as TerminalText from "@pi-sessions/report/TerminalText"
+import { SessionSource } from "@pi-sessions/session-file/SessionSource"
+import { CommandFailed, UsageError } from "./Exit.ts"
+import * as SessionPicker from "./SessionPicker.ts"
+
+export interface ReadSession {
+  readonly ref: CatalogSession
+  readonly session: Session.Session
+}
+
+/** The session that was named or is chosen now, whole. */
+export const read = Effect.fnUntraced(function* (reference: Option.Option<string>) {
+  const ref = yield* SessionPicker.choose(reference)
+  const source = yield* SessionSource
+  const session = yield* source
+    .read(ref)
+    .pipe(Effect.mapError((error) => new CommandFailed({ text: TerminalText.harmless(error.message) })))
+  return { ref, session } satisfies ReadSession
+})
+
+/** The id of the entry that was named by its id or the beginning of it; undefined where none was. */
+export const entryId = (tree: SessionTree, reference: Option.Option<string>) =>
+  Option.match(reference, {
+    onNone: () => Effect.succeed<string | undefined>(undefined),
+    onSome: (given) =>
+      Effect.fromResult(EntryReference.resolve(tree, given)).pipe(
+        Effect.map((entry) => entry.id ?? undefined),
+        Effect.mapError((error) => new UsageError({ text: error.message }))
+      )
+  })

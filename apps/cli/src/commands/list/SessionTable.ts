@@ -1,0 +1,129 @@
+/** The table of `list`, in the columns of a terminal: names may be in any script. */
+import * as TerminalText from "@pi-sessions/report/TerminalText"
+import { type ColumnName } from "./ColumnName.ts"
+import { type ListedSession } from "./ListedSession.ts"
+import * as PointInTime from "./PointInTime.ts"
+
+const GAP = "  "
+/** Columns are not cut to less. */
+const NARROWEST = 8
+
+/** What may be cut where lines must fit, in the order in which it is: from the front where the end says more. */
+const CUTS: ReadonlyArray<{ readonly column: ColumnName; readonly keeps: "beginning" | "end" }> = [
+  { column: "path", keeps: "end" },
+  { column: "parent", keeps: "end" },
+  { column: "cwd", keeps: "end" },
+  { column: "name", keeps: "beginning" }
+]
+
+const TO_THE_RIGHT: ReadonlySet<string> = new Set(["size", "messages", "version"])
+
+const UNITS = ["B", "kB", "MB", "GB", "TB"]
+
+/** Three digits at the most. */
+export const sizeOf = (bytes: number): string => {
+  let value = bytes
+  let unit = 0
+  while (value >= 999.5 && unit < UNITS.length - 1) {
+    value /= 1000
+    unit++
+  }
+  return `${unit === 0 || value >= 9.95 ? Math.round(value) : value.toFixed(1)} ${UNITS[unit]}`
+}
+
+/** The text in a cell; "" for what is not known. */
+export const cellOf = (column: ColumnName, listed: ListedSession, ids: ReadonlyMap<string, string>): string => {
+  const { messages, name, role, session } = listed
+  switch (column) {
+    case "id":
+      return ids.get(session.id) ?? session.id
+    case "modified":
+      return PointInTime.show(session.modifiedMs)
+    case "started": {
+      const started = new Date(session.timestamp).getTime()
+      return Number.isNaN(started) ? session.timestamp : PointInTime.show(started)
+    }
+    case "size":
+      return sizeOf(session.sizeBytes)
+    case "messages":
+      return messages === undefined ? "" : String(messages)
+    case "name":
+      return name ?? ""
+    case "cwd":
+      return session.cwd
+    case "rig":
+      return role?.rig ?? ""
+    case "role":
+      return role === undefined || role.role === "unknown" ? "" : [role.role, role.name].filter(Boolean).join(" ")
+    case "format":
+      return session.format
+    case "version":
+      return session.version === undefined ? "" : String(session.version)
+    case "parent":
+      return session.parentSession ?? ""
+    case "path":
+      return session.path
+  }
+}
+
+const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" })
+const PICTURE = /\p{Extended_Pictographic}|\p{Regional_Indicator}/u
+
+/** Columns of a terminal that a text takes. Emoji that are put together of several take two like one. */
+export const width = (text: string): number => {
+  if (!PICTURE.test(text)) return TerminalText.width(text)
+  let columns = 0
+  for (const { segment } of graphemes.segment(text)) {
+    const each = TerminalText.width(segment)
+    columns += PICTURE.test(segment) ? Math.min(2, each) : each
+  }
+  return columns
+}
+
+const cut = (text: string, columns: number, keeps: "beginning" | "end"): string => {
+  if (width(text) <= columns) return text
+  const parts = Array.from(graphemes.segment(text), ({ segment }) => segment)
+  if (keeps === "end") parts.reverse()
+  const kept: Array<string> = []
+  let used = 1
+  for (const part of parts) {
+    used += width(part)
+    if (used > columns) break
+    kept.push(part)
+  }
+  return keeps === "end" ? `…${kept.reverse().join("")}` : `${kept.join("")}…`
+}
+
+/** The lines of the table. They are made to fit into `columns` where that is given, as far as columns can be cut. */
+export const render = (
+  names: ReadonlyArray<string>,
+  rows: ReadonlyArray<ReadonlyArray<string>>,
+  columns: number | undefined
+): ReadonlyArray<string> => {
+  const cells = rows.map((row) => row.map((cell) => TerminalText.line(cell)))
+  const widths = names.map((name, at) =>
+    cells.reduce((widest, row) => Math.max(widest, width(row[at] ?? "")), name.length)
+  )
+  const keeps = new Map<number, "beginning" | "end">()
+  let over = columns === undefined ? 0 : widths.reduce((sum, one) => sum + one + GAP.length, -GAP.length) - columns
+  for (const { column, keeps: part } of CUTS) {
+    const at = names.indexOf(column)
+    const wide = widths[at]
+    if (wide === undefined || over <= 0) continue
+    const left = Math.max(Math.min(NARROWEST, wide), wide - over)
+    over -= wide - left
+    widths[at] = left
+    keeps.set(at, part)
+  }
+  const line = (row: ReadonlyArray<string>): string =>
+    names
+      .map((name, at) => {
+        const part = keeps.get(at)
+        const text = part === undefined ? (row[at] ?? "") : cut(row[at] ?? "", widths[at] ?? 0, part)
+        const space = " ".repeat(Math.max(0, (widths[at] ?? 0) - width(text)))
+        return TO_THE_RIGHT.has(name) ? space + text : text + space
+      })
+      .join(GAP)
+      .trimEnd()
+  return [line(names), ...cells.map(line)]
+}

@@ -1,0 +1,22 @@
+/** The shortest beginning of each id that names one session alone. */
+
+/** Shorter ones would soon be ambiguous: Pi's ids begin with the time. */
+const SHORTEST = 8
+
+/** By id. An id that two sessions share stands whole. */
+export const of = (ids: Iterable<string>): ReadonlyMap<string, string> => {
+  const sorted = [...new Set(ids)].sort()
+  const short = new Map<string, string>()
+  for (const [at, id] of sorted.entries()) {
+    const length = Math.max(SHORTEST, shared(id, sorted[at - 1]) + 1, shared(id, sorted[at + 1]) + 1)
+    // A beginning that ends in a dash looks as if something had been lost.
+    short.set(id, id[length - 1] === "-" ? id.slice(0, length + 1) : id.slice(0, length))
+  }
+  return short
+}
+
+const shared = (id: string, other = ""): number => {
+  let length = 0
+  while (length < id.length && id[length] === other[length]) length++
+  return length
+}

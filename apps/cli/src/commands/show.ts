@@ -1,0 +1,59 @@
+/** `pi-sessions show`: one session as a timeline. Its code is loaded when it runs. */
+import * as Effect from "effect/Effect"
+import * as Argument from "effect/cli/Argument"
+import * as Command from "effect/cli/Command"
+import * as Flag from "effect/cli/Flag"
+
+export const show = Command.make(
+  "show",
+  {
+    session: Argument.String("SESSION").pipe(
+      Argument.withDescription("Path, id or beginning of an id (default, at a terminal: choose from a list)"),
+      Argument.optional
+    ),
+    depth: Flag.Literals("depth", ["session", "user", "assistant", "tools", "full"]).pipe(
+      Flag.withDescription(
+        "session: name, compactions, labels; user: what the user said too; assistant: the answers too; tools: tool calls and the first lines of results too; full: everything"
+      ),
+      Flag.withDefault("tools")
+    ),
+    branch: Flag.String("branch").pipe(
+      Flag.withMetavar("ENTRY"),
+      Flag.withDescription(
+        "The branch that ends at this entry, by id or beginning of one (default: the session's leaf)"
+      ),
+      Flag.optional
+    ),
+    width: Flag.Int("width").pipe(
+      Flag.withMetavar("COLUMNS"),
+      Flag.withDescription(
+        "Break lines at so many columns, 20 at the least (default: as wide as the terminal; not at all in a pipe)"
+      ),
+      Flag.optional
+    ),
+    raw: Flag.Boolean("raw").pipe(
+      Flag.withDescription(
+        "The lines of the branch's entries as they are in the file, byte for byte (at a terminal with control characters escaped)"
+      ),
+      Flag.withDefault(false)
+    ),
+    json: Flag.Boolean("json").pipe(Flag.withDescription("Print one JSON document"), Flag.withDefault(false)),
+    ndjson: Flag.Boolean("ndjson").pipe(
+      Flag.withDescription("Print one JSON object a line, the header first"),
+      Flag.withDefault(false)
+    )
+  },
+  (input) =>
+    Effect.flatMap(
+      Effect.promise(() => import("./show/print.ts")),
+      (command) => command.run(input)
+    )
+).pipe(
+  Command.withDescription("Show a session as a timeline: one branch of it, as deep as you like"),
+  Command.withExamples([
+    { command: "pi-sessions show 01a1fb8b", description: "A session by the beginning of its id" },
+    { command: "pi-sessions show session.jsonl --depth user", description: "What was asked" },
+    { command: "pi-sessions show session.jsonl --branch 76a8 --depth full", description: "Another branch, everything" },
+    { command: "pi-sessions show session.jsonl --raw | tail -n 1 | jq .", description: "The last entry as Pi wrote it" }
+  ])
+)

@@ -1,0 +1,72 @@
+/** Running `show`. */
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Session from "@pi-sessions/core/Session"
+import * as SessionMigration from "@pi-sessions/core/SessionMigration"
+import * as TerminalText from "@pi-sessions/report/TerminalText"
+import * as Timeline from "@pi-sessions/report/Timeline"
+import { type Depth } from "@pi-sessions/report/TimelineDepth"
+import { CommandFailed, UsageError } from "../../Exit.ts"
+import * as ResultPrinter from "../../ResultPrinter.ts"
+import * as ChosenSession from "../../ChosenSession.ts"
+import * as StoredSessions from "../../StoredSessions.ts"
+import * as TimelineText from "./TimelineText.ts"
+
+export interface Input {
+  readonly session: Option.Option<string>
+  readonly depth: Depth
+  readonly branch: Option.Option<string>
+  readonly width: Option.Option<number>
+  readonly raw: boolean
+  readonly json: boolean
+  readonly ndjson: boolean
+}
+
+/** The lines of one JSON document, an item on each. */
+function* document(read: ChosenSession.ReadSession, timeline: Timeline.Timeline, depth: Depth): Generator<string> {
+  const { cwd, format, id, path } = read.ref
+  const head = JSON.stringify({ path, format, id, cwd, leafId: timeline.leafId, depth })
+  yield `${TerminalText.json(head.slice(0, -1))},"items":[`
+  let previous: string | undefined
+  for (const line of objects(timeline, depth)) {
+    if (previous !== undefined) yield `${previous},`
+    previous = line
+  }
+  yield `${previous ?? ""}]}`
+}
+
+/** A line of JSON for each item. */
+function* objects(timeline: Timeline.Timeline, depth: Depth): Generator<string> {
+  for (const item of Timeline.items(timeline, depth)) yield TerminalText.json(JSON.stringify(item))
+}
+
+/** The original lines; at a terminal with what could steer it escaped, which is the same JSON. */
+const raw = (timeline: Timeline.Timeline, layout: ResultPrinter.Layout) => {
+  const lines = Timeline.originals(timeline)
+  return layout.isTerminal ? ResultPrinter.lines(escaped(lines)) : ResultPrinter.bytes(Session.print(lines))
+}
+
+function* escaped(lines: ReadonlyArray<{ readonly text: string }>): Generator<string> {
+  for (const line of lines) yield TerminalText.json(line.text)
+}
+
+export const run = Effect.fnUntraced(
+  function* (input: Input) {
+    if ([input.raw, input.json, input.ndjson].filter(Boolean).length > 1) {
+      return yield* new UsageError({
+        text: "--raw, --json and --ndjson are three forms of the result; give one of them"
+      })
+    }
+    const read = yield* ChosenSession.read(input.session)
+    const { tree } = SessionMigration.toCurrent(read.session)
+    const timeline = Timeline.make(read.session, yield* ChosenSession.entryId(tree, input.branch))
+    if (timeline === undefined) return yield* Effect.die(new Error("an entry of the tree is not in it"))
+    const layout = yield* ResultPrinter.layout(Option.getOrUndefined(input.width))
+    if (input.raw) return yield* raw(timeline, layout)
+    if (input.json) return yield* ResultPrinter.lines(document(read, timeline, input.depth))
+    if (input.ndjson) return yield* ResultPrinter.lines(objects(timeline, input.depth))
+    return yield* ResultPrinter.lines(TimelineText.render(Timeline.items(timeline, input.depth), layout))
+  },
+  Effect.catchTag("PlatformError", (error) => Effect.fail(new CommandFailed({ text: error.message }))),
+  Effect.provide(StoredSessions.layer)
+)

@@ -1,0 +1,370 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import * as ChildProcess from "node:child_process"
+import * as Files from "node:fs"
+import * as Path from "node:path"
+import * as process from "node:process"
+import * as Session from "@pi-sessions/core/Session"
+import * as TerminalText from "@pi-sessions/report/TerminalText"
+import * as LargeSession from "@pi-sessions/testing/LargeSession"
+import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
+import { call } from "./support/callCli.ts"
+import * as PseudoTerminal from "./support/pseudoTerminal.ts"
+import { branches, fixtures, oneSession, store } from "./support/storeFolder.ts"
+
+const show = (cwd: string, ...args: ReadonlyArray<string>) => call(["show", ...args], cwd)
+
+/** Lines of a golden text, without the indentation of the test. */
+const lines = (text: string): string =>
+  text
+    .replaceAll(/^ {8}\|/gmu, "")
+    .replace(/^\n/, "")
+    .trimEnd() + "\n"
+
+describe("pi-sessions show", () => {
+  it.live("prints the timeline of the active branch, tools on one line", () =>
+    Effect.gen(function* () {
+      const run = yield* show(fixtures, "sessions/gt/deacon-patrol.jsonl")
+      assert.strictEqual(run.status, 0, run.stderr)
+      assert.strictEqual(
+        run.stdout,
+        lines(`
+        |2026-11-21 00:39:24Z  session 01a1fb8b-2d32-747a-9b08-afb248288af4
+        |  cwd      /home/ubuntu/gt/deacon
+        |  entries  10 on this branch, 10 in all
+        |
+        |2026-11-21 00:39:24Z  6309c53b  model fake/fake-1
+        |2026-11-21 00:39:24Z  f996690a  thinking level off
+        |
+        |2026-11-21 00:39:24Z  a0be796b  custom message gastown-prime
+        |  # Deacon Context
+        |
+        |  You are the deacon: patrol the town.
+        |
+        |2026-11-21 00:39:24Z  97a72b18  user
+        |  [GAS TOWN] deacon <- daemon • 2026-02-25T08:30 • patrol
+        |
+        |  Run your patrol.
+        |
+        |2026-11-21 00:39:24Z  8d444df1  assistant fake/fake-1, 484 tokens
+        |  I'll start with the heartbeat.
+        |  > bash gt deacon heartbeat
+        |
+        |2026-11-21 00:39:24Z  5b54ec7a  tool result bash: ✓ Heartbeat updated
+        |
+        |2026-11-21 00:39:24Z  677fb44d  assistant fake/fake-1, 420 tokens
+        |  > bash gt witness status --all
+        |  > bash gt mail inbox
+        |
+        |2026-11-21 00:39:24Z  831c6592  tool result bash: gastown running (+1 line)
+        |2026-11-21 00:39:24Z  a770dbfe  tool result bash: inbox empty
+        |
+        |2026-11-21 00:39:24Z  90970559  assistant fake/fake-1, 574 tokens
+        |  The witness of beads is down; everything else is well. I have told the mayor.
+        `)
+      )
+      assert.strictEqual(run.stderr, "")
+    })
+  )
+
+  it.live("prints another branch in full: thinking, arguments, outputs, labels, where others leave", () =>
+    Effect.gen(function* () {
+      const run = yield* show(fixtures, branches, "--branch", "5f", "--depth", "full")
+      assert.strictEqual(
+        run.stdout.split("\n").slice(11).join("\n"),
+        lines(`
+        |2026-11-21 00:39:25Z  f6041296  assistant fake/fake-1, 464 tokens
+        |  ~ Both are there.
+        |  Either jest or vitest.
+        |  + other branches from here: 80d44d90
+        |
+        |2026-11-21 00:39:25Z  bb384783  user
+        |  Use jest.
+        |
+        |2026-11-21 00:39:25Z  3ea1953f  assistant fake/fake-1, 452 tokens
+        |  Installing jest.
+        |  > bash
+        |    command: npm i -D jest
+        |
+        |2026-11-21 00:39:25Z  5096bf2a  tool result bash
+        |  added 270 packages
+        |
+        |2026-11-21 00:39:25Z  76a86388  assistant  [jest way] fake/fake-1, 442 tokens
+        |  jest is in.
+        |
+        |2026-11-21 00:39:25Z  5f275f0c  label "jest way" on 76a86388
+        `)
+      )
+    })
+  )
+
+  it.live("breaks lines where a width is asked for, and damages are named", () =>
+    Effect.gen(function* () {
+      const run = yield* show(fixtures, "damaged/unknown-parent.jsonl", "--width", "44", "--depth", "user")
+      assert.strictEqual(
+        run.stdout,
+        lines(`
+        |2026-05-31 10:12:13Z  session damaged-orphan
+        |  cwd       /home/dev/work/app
+        |  entries   2 on this branch, 4 in all
+        |  branches  2
+        |  damage    1 finding; see the command
+        |            doctor
+        |  + other branches from here: u1
+        |
+        |2026-05-31 10:12:14Z  u2  user
+        |  hello
+        |  ! parentId "gone" names no entry; history
+        |    before this one is cut off
+        `)
+      )
+    })
+  )
+
+  it.live("--raw prints the branch's lines byte for byte, of old sessions and of damaged ones too", () =>
+    Effect.gen(function* () {
+      const files = ["sessions/project/branches.jsonl", "sessions/project/version-1.jsonl", "damaged/crlf.jsonl"]
+      for (const name of [...files, "damaged/invalid-utf8.jsonl", "damaged/missing-final-newline.jsonl"]) {
+        const bytes = Files.readFileSync(Path.join(fixtures, name))
+        const run = yield* Effect.map(show(fixtures, name, "--raw"), ({ stdout }) => stdout)
+        const session = Session.read(bytes)
+        const branch = name.includes("version-1") ? session.tree.getEntries() : session.tree.getBranch()
+        assert.strictEqual(run, Buffer.concat([...Session.print(branch)]).toString(), name)
+        assert.isAbove(run.length, 100)
+      }
+      const jest = yield* show(fixtures, branches, "--branch", "5f27", "--raw")
+      const expected = Files.readFileSync(branches, "utf8").split("\n").slice(1, 10)
+      assert.strictEqual(jest.stdout, `${expected.join("\n")}\n`)
+    })
+  )
+
+  it.live("prints JSON, one document or one object a line, with the same items", () =>
+    Effect.gen(function* () {
+      const document = JSON.parse((yield* show(fixtures, branches, "--json", "--depth", "full")).stdout)
+      const objects = (yield* show(fixtures, branches, "--ndjson", "--depth", "full")).stdout.trimEnd().split("\n")
+      assert.deepStrictEqual(
+        objects.map((line) => JSON.parse(line)),
+        document.items
+      )
+      assert.deepInclude(document, { path: branches, format: "jsonl", leafId: "5e0c754d", depth: "full" })
+      assert.lengthOf(document.items, 9)
+      assert.deepInclude(document.items[4], {
+        kind: "assistant",
+        entryId: "f6041296",
+        time: "2026-11-21T00:39:25.259Z",
+        branches: ["bb384783"]
+      })
+      const both = yield* show(fixtures, branches, "--json", "--raw")
+      assert.deepStrictEqual([both.status, both.stdout], [2, ""])
+    })
+  )
+
+  it.live("exits 2 and lists the entries that an ambiguous beginning may mean", () =>
+    Effect.gen(function* () {
+      const run = yield* show(fixtures, branches, "--branch", "5")
+      assert.deepStrictEqual([run.status, run.stdout], [2, ""])
+      assert.strictEqual(
+        run.stderr,
+        [
+          "error: 5 is the beginning of 3 entry ids; give more of it:",
+          "  5096bf2a  toolResult  2026-11-21T00:39:25.259Z  line 8",
+          "  5f275f0c  label  2026-11-21T00:39:25.259Z  line 10",
+          "  5e0c754d  custom  2026-11-21T00:39:25.259Z  line 14\n"
+        ].join("\n")
+      )
+      assert.strictEqual((yield* show(fixtures, "damaged/not-a-session.jsonl")).status, 2)
+    })
+  )
+
+  it.live("shows containers and SQLite files as it shows files", () =>
+    Effect.gen(function* () {
+      const { container, cwd } = yield* oneSession
+      const full = (what: string) => Effect.map(show(cwd, what, "--depth", "full"), ({ stdout }) => stdout)
+      const file = yield* full("s.jsonl")
+      yield* store(cwd, "migrate", "s.jsonl")
+      assert.strictEqual(yield* full(container), file)
+      const sqlite = (yield* store(cwd, "rollback", container, "--to", "sqlite_v1")).stdout.trimEnd()
+      assert.strictEqual(yield* full(sqlite), file)
+      assert.include(file, "vitest is in; one test runs green.")
+    })
+  )
+
+  it.live("has help with examples", () =>
+    Effect.gen(function* () {
+      for (const command of ["show", "tree", "fork"]) {
+        const { status, stdout } = yield* call([command, "--help"], "/")
+        assert.strictEqual(status, 0)
+        assert.include(stdout, `pi-sessions ${command} 01a1fb8b`)
+      }
+    })
+  )
+})
+
+/** Everything a hostile session could try, in every place that is shown. */
+const evil = "\u001b]0;owned\u0007\u001b[2J\u009b31m\u0000\u202egnp.\u2066exe\u2069\u200f\u2028\r\b\u007f"
+
+const hostile = (cwd: string): string => {
+  const entry = (type: string, id: string, parentId: string | null, rest: object) =>
+    JSON.stringify({
+      type,
+      id: id + evil,
+      parentId: parentId === null ? null : parentId + evil,
+      timestamp: evil,
+      ...rest
+    })
+  const say = (role: string, content: unknown, rest: object = {}) => ({ message: { role, content, ...rest } })
+  const block = { type: "toolCall", id: evil, name: evil, arguments: { [evil]: evil, command: evil } }
+  const text = [
+    JSON.stringify({ type: "session", version: 3, id: `h${evil}`, timestamp: evil, cwd: evil, parentSession: evil }),
+    entry("message", "a", null, say("user", evil + "long ".repeat(100_000))),
+    entry(
+      "message",
+      "b",
+      "a",
+      say("assistant", [{ type: "thinking", thinking: evil }, { type: "text", text: evil }, block], {
+        model: evil,
+        errorMessage: evil,
+        stopReason: evil
+      })
+    ),
+    entry(
+      "message",
+      "c",
+      "b",
+      say("toolResult", [{ type: "text", text: evil }], {
+        toolCallId: evil,
+        toolName: evil,
+        isError: true,
+        details: { [evil]: evil }
+      })
+    ),
+    entry("message", "d", "c", { message: { role: "bashExecution", command: evil, output: evil } }),
+    entry("message", "e", "d", say(evil, evil)),
+    entry("compaction", "f", "e", { summary: evil, firstKeptEntryId: evil }),
+    entry("session_info", "g", "f", { name: evil }),
+    entry("label", "h", "g", { targetId: `a${evil}`, label: evil }),
+    entry("custom_message", "i", "h", { customType: evil, content: evil }),
+    entry(evil, "j", "i", { [evil]: evil }),
+    entry("message", "k", "gone", say("user", evil))
+  ].join("\n")
+  const file = Path.join(cwd, "hostile.jsonl")
+  Files.writeFileSync(file, `${text}\n${entry("custom", "l", "j", { customType: evil })}\n`)
+  return file
+}
+
+/** Whatever is no newline and steers a terminal; our own colours and the terminal's carriage returns apart. */
+const STEERING = /[^\P{Cc}\n]|\p{Bidi_Control}|\p{Zl}|\p{Zp}/u
+const withoutColours = (screen: string): string =>
+  // eslint-disable-next-line no-control-regex
+  screen.replaceAll(/\u001b\[(?:[0-9]{1,2})?m/gu, "").replaceAll("\r\n", "\n")
+
+describe("text that could steer a terminal", () => {
+  const calls = [
+    ["show", "hostile.jsonl", "--depth", "full"],
+    ["show", "hostile.jsonl"],
+    ["show", "hostile.jsonl", "--ndjson", "--depth", "full"],
+    ["show", "hostile.jsonl", "--json"],
+    ["tree", "hostile.jsonl"],
+    ["tree", "hostile.jsonl", "--all"],
+    ["tree", "hostile.jsonl", "--json"],
+    ["show", "hostile.jsonl", "--branch", "z"],
+    ["show", "hostile.jsonl", "--branch", ""],
+    ["fork", "hostile.jsonl", "--at", "q"]
+  ]
+
+  it.live("does not get into a pipe, in any form", () =>
+    Effect.gen(function* () {
+      const cwd = yield* temporaryFolder
+      hostile(cwd)
+      for (const args of calls) {
+        const { stderr, stdout } = yield* call(args, cwd)
+        assert.notMatch(stdout + stderr, STEERING, args.join(" "))
+        assert.isAbove((stdout + stderr).length, 20)
+      }
+    })
+  )
+
+  it.live.skipIf(PseudoTerminal.missing !== undefined)(
+    "does not get to a terminal, nor do long lines, in any form",
+    () =>
+      Effect.gen(function* () {
+        const cwd = yield* temporaryFolder
+        hostile(cwd)
+        for (const args of [...calls, ["show", "hostile.jsonl", "--raw"]]) {
+          const { screen } = yield* Effect.promise(() => PseudoTerminal.run(args, { cwd, columns: 60 }))
+          const text = withoutColours(screen)
+          assert.notMatch(text, STEERING, args.join(" "))
+          const isJson = args.some((arg) => /json$|raw/.test(arg) && arg.startsWith("--"))
+          if (isJson || text.startsWith("error")) continue
+          for (const line of text.split("\n")) {
+            if (!line.startsWith("warning")) assert.isAtMost(TerminalText.width(line), 60, `${args.join(" ")}: ${line}`)
+          }
+        }
+      })
+  )
+})
+
+describe.skipIf(PseudoTerminal.missing !== undefined)("at a terminal", () => {
+  it.live("there are colours, unless NO_COLOR is set or the terminal has none", () =>
+    Effect.gen(function* () {
+      const { cwd } = yield* oneSession
+      for (const command of ["show", "tree"]) {
+        const at = (env: Readonly<Record<string, string>>) =>
+          Effect.promise(() => PseudoTerminal.run([command, "s.jsonl"], { cwd, columns: 100, env }))
+        const coloured = (yield* at({})).screen
+        const plain = (yield* at({ NO_COLOR: "1" })).screen
+        assert.include(coloured, "\u001b[")
+        assert.notInclude(plain, "\u001b")
+        assert.notInclude((yield* at({ TERM: "dumb" })).screen, "\u001b")
+        assert.strictEqual(withoutColours(coloured), plain.replaceAll("\r\n", "\n"))
+        // In a pipe there is no width to keep to; here all fits.
+        assert.strictEqual(plain.replaceAll("\r\n", "\n"), (yield* call([command, "s.jsonl"], cwd)).stdout)
+      }
+    })
+  )
+})
+
+describe("a session of 100,000 entries", () => {
+  /** Megabytes of values that a process may hold: entries of the session, but not what is printed of them. */
+  const HEAP = 160
+
+  it.live(
+    "is shown and drawn whole, in a heap that would not hold the result beside the session",
+    () =>
+      Effect.gen(function* () {
+        const cwd = yield* temporaryFolder
+        const { bytes, leafId } = yield* Effect.promise(() =>
+          LargeSession.write(Path.join(cwd, "large.jsonl"), {
+            entries: 100_000,
+            seed: 3,
+            meanBytes: 1300,
+            compactEvery: 20_000
+          })
+        )
+        const session = Session.read(Files.readFileSync(Path.join(cwd, "large.jsonl")))
+        const run = (...args: ReadonlyArray<string>): ReadonlyArray<string> => {
+          const out = Files.openSync(Path.join(cwd, "out"), "w")
+          const main = Path.resolve(import.meta.dirname, "../src/main.ts")
+          const { status, stderr } = ChildProcess.spawnSync(
+            process.execPath,
+            [`--max-old-space-size=${HEAP}`, main, ...args],
+            { cwd, stdio: ["ignore", out, "pipe"], encoding: "utf8" }
+          )
+          Files.closeSync(out)
+          assert.strictEqual(status, 0, stderr)
+          return Files.readFileSync(Path.join(cwd, "out"), "utf8").trimEnd().split("\n")
+        }
+        const shown = run("show", "large.jsonl", "--ndjson", "--depth", "full")
+        assert.strictEqual(shown.length, session.tree.getBranch().length + 1)
+        assert.include(shown.at(-1), leafId)
+        const size = Files.statSync(Path.join(cwd, "out")).size
+        assert.isAbove(size, 100e6)
+        assert.lengthOf(JSON.parse(run("tree", "large.jsonl", "--json").join("")).entries, 100_000)
+        const drawn = run("tree", "large.jsonl", "--width", "100")
+        assert.include(drawn.at(-1), `${leafId} assistant`)
+        for (const line of drawn) assert.isAtMost(TerminalText.width(line), 100)
+        process.stdout.write(`show: ${size} bytes of ${bytes}, in a heap of ${HEAP} MB\n`)
+      }),
+    600_000
+  )
+})

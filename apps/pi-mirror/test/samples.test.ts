@@ -1,0 +1,41 @@
+/** What the mirror tells makes samples of Pi 0.78 whole: its sessions hold neither the system prompt nor the tools. */
+import { NodeServices } from "@effect/platform-node"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import * as FileSystem from "node:fs"
+import * as Session from "@pi-sessions/core/Session"
+import * as SampleCut from "@pi-sessions/extract/SampleCut"
+import * as ToldContexts from "@pi-sessions/extract/ToldContexts"
+import { versions } from "@pi-sessions/testing/PiVersion"
+import { make } from "./support/place.ts"
+
+describe.each(versions)("samples of a mirrored session of Pi %s", (version) => {
+  it.live(
+    "hold the system prompt and the tools that were sent",
+    Effect.fnUntraced(function* () {
+      const place = yield* make()
+      const pi = yield* place.start(version, {})
+      yield* pi.prompt("tell me of apples")
+      yield* pi.prompt("please write the file")
+      const { sessionFile } = (yield* pi.request({ type: "get_state" })) as { readonly sessionFile: string }
+      assert.strictEqual(yield* pi.stop, 0)
+
+      const told = yield* ToldContexts.read([place.threads]).pipe(Effect.provide(NodeServices.layer))
+      const [sample, ...others] = SampleCut.cut(Session.read(FileSystem.readFileSync(sessionFile)), {
+        sourcePath: sessionFile,
+        role: { role: "unknown", roleSource: "none" },
+        told
+      }).samples
+      assert.deepStrictEqual(others, [])
+      const [request] = yield* place.pi.model.requests
+      const prompt = request?.messages.find(({ role }) => role === "system")?.content
+      assert.strictEqual(sample?.turns[0]?.content, prompt)
+      assert.deepStrictEqual(
+        sample?.tools.map(({ name, parameters }) => [name, parameters]),
+        request?.tools?.map((tool) => [tool.function.name, tool.function["parameters"]])
+      )
+      const source = version === "0.78" ? "thread" : "session"
+      assert.deepStrictEqual([sample?.metadata.system_source, sample?.metadata.tools_source], [source, source])
+    })
+  )
+})

@@ -1,0 +1,109 @@
+/**
+ * What a person may call a session: a path (it has / or \, ends in .jsonl, or is there), its id, the beginning of its
+ * id, or the beginning of its file's name.
+ */
+import type * as Config from "effect/Config"
+import * as Effect from "effect/Effect"
+import * as FileSystem from "effect/FileSystem"
+import * as Path from "effect/Path"
+import * as Schema from "effect/Schema"
+import { type SessionFileError } from "@pi-sessions/session-file/SessionFileError"
+import { type CatalogSession } from "./CatalogSession.ts"
+import { SessionCatalog } from "./SessionCatalog.ts"
+import { type DiscoveryOptions } from "./SessionDiscovery.ts"
+
+/** How many candidates a message lists. */
+const LISTED = 10
+
+/** Nothing goes by that name where sessions were looked for. */
+export class SessionNotFound extends Schema.TaggedError<SessionNotFound>()("SessionNotFound", {
+  reference: Schema.String,
+  /** What was looked at: a path, or where sessions are. */
+  searched: Schema.Array(Schema.String),
+  /** How many sessions are there. */
+  found: Schema.Int,
+  /** What is wrong with what the path names. */
+  reason: Schema.optionalKey(Schema.String)
+}) {
+  override get message(): string {
+    const { found, reason, reference, searched } = this
+    if (reason !== undefined) return `${reference}: ${reason}`
+    const where = searched.length === 0 ? "there is no directory of sessions" : `searched ${searched.join(", ")}`
+    const none = `no session ${JSON.stringify(reference)}: ${where}, with ${found} ${found === 1 ? "session" : "sessions"}`
+    return `${none}. Give a path, an id or its beginning; see pi-sessions list`
+  }
+}
+
+/** Several sessions go by that name. */
+export class AmbiguousSession extends Schema.TaggedError<AmbiguousSession>()("AmbiguousSession", {
+  reference: Schema.String,
+  candidates: Schema.Array(Schema.declare((value): value is CatalogSession => typeof value === "object"))
+}) {
+  override get message(): string {
+    const listed = this.candidates.slice(0, LISTED).map(describe)
+    const more = this.candidates.length - listed.length
+    return [
+      `${JSON.stringify(this.reference)} may be one of ${this.candidates.length} sessions; give more of the id, or the path:`,
+      ...listed.map((line) => `  ${line}`),
+      ...(more > 0 ? [`  and ${more} more`] : [])
+    ].join("\n")
+  }
+}
+
+const describe = ({ cwd, id, path, timestamp }: CatalogSession): string =>
+  [id, timestamp, cwd, path].filter((part) => part !== "").join("  ")
+
+const isPath = (reference: string): boolean => /[/\\]/.test(reference) || reference.endsWith(".jsonl")
+
+/** The one session that a person means. Relative paths start from `options.cwd`. */
+export const resolve = Effect.fn("SessionReference.resolve")(function* (
+  reference: string,
+  options: DiscoveryOptions = {}
+): Effect.fn.Return<
+  CatalogSession,
+  SessionNotFound | AmbiguousSession | SessionFileError | Config.ConfigError,
+  SessionCatalog | FileSystem.FileSystem | Path.Path
+> {
+  if (reference === "")
+    return yield* new SessionNotFound({ reference, searched: [], found: 0, reason: "an empty name" })
+  const fs = yield* FileSystem.FileSystem
+  const path = yield* Path.Path
+  const catalog = yield* SessionCatalog
+  const at = path.resolve(options.cwd ?? ".", reference)
+  if (isPath(reference) || (yield* Effect.orElseSucceed(fs.exists(at), () => false))) {
+    const { others, sessions } = yield* catalog.list({ ...options, sessions: [reference] })
+    const reason = others[0]?.reason ?? "no session in it"
+    return yield* oneOf(reference, sessions, { reference, searched: [at], found: sessions.length, reason })
+  }
+  const { roots, sessions } = yield* catalog.list(options)
+  return yield* oneOf(reference, named(reference, sessions), {
+    reference,
+    searched: roots.map((root) => root.path),
+    found: sessions.length
+  })
+})
+
+/** The sessions that go by a name: by their id, else by its beginning, else by the beginning of the file's name. */
+export const named = (reference: string, sessions: ReadonlyArray<CatalogSession>): ReadonlyArray<CatalogSession> => {
+  const ways = [
+    ({ id }: CatalogSession) => id === reference,
+    ({ id }: CatalogSession) => id.startsWith(reference),
+    ({ path }: CatalogSession) =>
+      path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1).startsWith(reference)
+  ]
+  for (const way of ways) {
+    const found = sessions.filter(way)
+    if (found.length > 0) return found
+  }
+  return []
+}
+
+const oneOf = (
+  reference: string,
+  candidates: ReadonlyArray<CatalogSession>,
+  none: ConstructorParameters<typeof SessionNotFound>[0]
+): Effect.Effect<CatalogSession, SessionNotFound | AmbiguousSession> => {
+  const [first] = candidates
+  if (first === undefined) return Effect.fail(new SessionNotFound(none))
+  return candidates.length === 1 ? Effect.succeed(first) : Effect.fail(new AmbiguousSession({ reference, candidates }))
+}

@@ -1,0 +1,140 @@
+/** Where each entry of a session stands in its tree, without the session in memory: ids and parents are enough. */
+import { stringAt, objectAt } from "@pi-sessions/core/Json"
+import { CURRENT_VERSION, versionOf } from "@pi-sessions/core/SessionHeader"
+import { HeaderLine, SessionEntry, type SessionLine } from "@pi-sessions/core/SessionLine"
+import { SessionTree } from "@pi-sessions/core/SessionTree"
+import type { BranchPosition } from "../SearchHit.ts"
+
+/** From this version on entries have parents; before, they follow one another. */
+const TREE_VERSION = 2
+
+const NOTHING = Uint8Array.of(0x0a)
+
+interface Place {
+  readonly position: BranchPosition
+  readonly model: string | undefined
+}
+
+/** Takes a session's lines in file order, then tells of each entry, by where it begins in the file. */
+export class BranchMap {
+  readonly #withModels: boolean
+  readonly #entries: Array<SessionEntry> = []
+  /** What an entry sets the model to, by where the entry begins. */
+  readonly #models = new Map<number, string>()
+  #version: number | undefined
+  #tree: SessionTree | undefined
+  /** Depths on the active branch, by where entries begin. */
+  #active: Map<number, number> | undefined
+  #places: Map<number, Place> | undefined
+
+  constructor(withModels: boolean) {
+    this.#withModels = withModels
+  }
+
+  /** The line's bytes are not kept. */
+  push(line: SessionLine): void {
+    if (line instanceof HeaderLine) this.#version ??= versionOf(line.decode())
+    if (!(line instanceof SessionEntry)) return
+    const { byteOffset, id, parentId, recovered, role, type } = line
+    if (this.#withModels) {
+      const model = modelSetBy(line)
+      if (model !== undefined) this.#models.set(byteOffset, model)
+    }
+    const envelope = { type, id, parentId, role, timestamp: undefined, recovered }
+    this.#entries.push(new SessionEntry(NOTHING, 0, 0, line.line, byteOffset, true, envelope))
+  }
+
+  /** Undefined for an entry whose id a later one took. */
+  positionAt(byteOffset: number): BranchPosition | undefined {
+    return this.#isTree()
+      ? (this.#activeAt(byteOffset) ?? this.#placeAt(byteOffset)?.position)
+      : this.#placeAt(byteOffset)?.position
+  }
+
+  /** The model that wrote the entry, else the one that was chosen when it was written: `provider/model`. */
+  modelAt(byteOffset: number): string | undefined {
+    return this.#placeAt(byteOffset)?.model
+  }
+
+  #isTree(): boolean {
+    return (this.#version ?? CURRENT_VERSION) >= TREE_VERSION
+  }
+
+  /** Most hits are on the active branch, which is known before the rest of the tree. */
+  #activeAt(byteOffset: number): BranchPosition | undefined {
+    this.#tree ??= SessionTree.make(this.#entries)
+    this.#active ??= new Map(this.#tree.getBranch().map((entry, depth) => [entry.byteOffset, depth]))
+    const depth = this.#active.get(byteOffset)
+    return depth === undefined ? undefined : { active: true, depth, leafId: this.#tree.leafId }
+  }
+
+  #placeAt(byteOffset: number): Place | undefined {
+    this.#places ??= this.#isTree() ? this.#inATree() : this.#inARow()
+    return this.#places.get(byteOffset)
+  }
+
+  #inARow(): Map<number, Place> {
+    const places = new Map<number, Place>()
+    let model: string | undefined
+    for (const [depth, { byteOffset }] of this.#entries.entries()) {
+      model = this.#models.get(byteOffset) ?? model
+      places.set(byteOffset, { position: { active: true, depth, leafId: null }, model })
+    }
+    return places
+  }
+
+  #inATree(): Map<number, Place> {
+    const tree = (this.#tree ??= SessionTree.make(this.#entries))
+    const parents = new Map<SessionEntry, SessionEntry>()
+    const order = [...tree.roots()]
+    for (let at = 0; at < order.length; at++) {
+      const entry = order[at]!
+      for (const child of tree.children(entry.id ?? "")) {
+        parents.set(child, entry)
+        order.push(child)
+      }
+    }
+
+    const leaf = tree.getLeafEntry()
+    const leafOf = new Map<SessionEntry, string | null>()
+    for (const end of [...(leaf === undefined ? [] : [leaf]), ...tree.leaves().toReversed()]) {
+      for (let at: SessionEntry | undefined = end; at !== undefined && !leafOf.has(at); at = parents.get(at)) {
+        leafOf.set(at, end.id)
+      }
+    }
+
+    const places = new Map<number, Place>()
+    for (const entry of order) {
+      const { byteOffset } = entry
+      const parent = parents.get(entry)
+      const before = parent === undefined ? undefined : places.get(parent.byteOffset)
+      const leafId = leafOf.get(entry) ?? null
+      places.set(byteOffset, {
+        position: {
+          active: leafId === tree.leafId,
+          depth: before === undefined ? 0 : before.position.depth + 1,
+          leafId
+        },
+        model: this.#models.get(byteOffset) ?? before?.model
+      })
+    }
+    return places
+  }
+}
+
+const modelSetBy = (entry: SessionEntry): string | undefined => {
+  if (entry.type === "model_change") {
+    const change = entry.decode()
+    return nameOf(stringAt(change, "provider"), stringAt(change, "modelId"))
+  }
+  if (entry.role !== "assistant") return undefined
+  const message = objectAt(entry.decode(), "message") ?? {}
+  return nameOf(stringAt(message, "provider"), stringAt(message, "model"))
+}
+
+const nameOf = (provider: string | undefined, model: string | undefined): string | undefined =>
+  model === undefined ? undefined : provider === undefined ? model : `${provider}/${model}`
+
+/** Whether a person who says `wanted` means the model: its name, or its provider and name. */
+export const isModel = (wanted: string, model: string | undefined): boolean =>
+  model !== undefined && (model === wanted || model.endsWith(`/${wanted}`))

@@ -1,0 +1,74 @@
+/**
+ * The entries of a session that may hold a match, from pieces of its file. Only lines that hold the needle are read, by the
+ * one reader, so that what it recovers from damaged lines is searched as well.
+ */
+import { SessionEntry, type SessionLine } from "@pi-sessions/core/SessionLine"
+import { SessionReader } from "@pi-sessions/core/SessionReader"
+import { type Needle, mayMatch } from "./needle.ts"
+import type { ScanMemory } from "./byteScan.ts"
+import type { Piece } from "./wholeLines.ts"
+
+const NEWLINE = 0x0a
+
+/** An entry whose bytes are in memory during the call only, and where it stands in the file. */
+export type OnEntry = (entry: SessionEntry, byteOffset: number) => void
+
+export class EntryFinder {
+  /** An entry's line holds each of them; the first is the one to look for. */
+  readonly #needles: ReadonlyArray<Needle>
+  readonly #onEntry: OnEntry
+  #reader = new SessionReader()
+  /** Bytes that the reader was given. */
+  #read = 0
+
+  constructor(needles: ReadonlyArray<Needle>, onEntry: OnEntry) {
+    this.#needles = needles
+    this.#onEntry = onEntry
+  }
+
+  /** Takes the next piece of the file. */
+  push(piece: Piece): void {
+    const [needle, ...others] = this.#needles
+    if (needle === undefined) this.#readLines(piece, 0, piece.end)
+    else this.#find(needle, others, piece)
+  }
+
+  #find(needle: Needle, others: ReadonlyArray<Needle>, piece: Piece): void {
+    const { end, memory } = piece
+    const { bytes } = memory
+    for (let at = memory.find(needle.pair, 0, end); at < end; at = memory.find(needle.pair, at, end)) {
+      if (!mayMatch(needle, bytes, at)) {
+        at++
+        continue
+      }
+      const start = at === 0 ? 0 : bytes.lastIndexOf(NEWLINE, at - 1) + 1
+      const newline = bytes.indexOf(NEWLINE, at)
+      at = newline < 0 || newline >= end ? end : newline + 1
+      if (others.every((other) => holds(other, memory, start, at))) this.#readLines(piece, start, at)
+    }
+  }
+
+  /** Reads whole lines of a piece. */
+  #readLines({ end, fileOffset, memory: { bytes } }: Piece, from: number, to: number): void {
+    this.#push(bytes.subarray(from, to), fileOffset + from)
+    if (to === end && bytes[to - 1] !== NEWLINE)
+      this.#take(this.#reader.end(), fileOffset + from - this.#read + to - from)
+  }
+
+  #push(bytes: Uint8Array, fileOffset: number): void {
+    const moved = fileOffset - this.#read
+    this.#read += bytes.length
+    this.#take(this.#reader.push(bytes), moved)
+  }
+
+  #take(lines: ReadonlyArray<SessionLine>, moved: number): void {
+    for (const line of lines) if (line instanceof SessionEntry) this.#onEntry(line, line.byteOffset + moved)
+  }
+}
+
+const holds = (needle: Needle, memory: ScanMemory, start: number, end: number): boolean => {
+  for (let at = memory.find(needle.pair, start, end); at < end; at = memory.find(needle.pair, at + 1, end)) {
+    if (mayMatch(needle, memory.bytes, at)) return true
+  }
+  return false
+}

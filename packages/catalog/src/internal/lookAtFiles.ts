@@ -1,0 +1,154 @@
+/** From the places of files to sessions: by current rows of the index, else by the first bytes. */
+import * as Effect from "effect/Effect"
+import { SessionFileError } from "@pi-sessions/session-file/SessionFileError"
+import { type SessionRef } from "@pi-sessions/session-file/SessionSource"
+import * as StoreSource from "@pi-sessions/store/StoreSource"
+import { type CatalogSession, type HeaderColumns } from "../CatalogSession.ts"
+import { type FileFacts, FileSurvey } from "../FileSurvey.ts"
+import { type OtherFile } from "../SessionCatalog.ts"
+import { type SessionSummary, isCurrent } from "../SessionIndex.ts"
+import * as SessionPlaces from "./SessionPlaces.ts"
+import { NoHeader, peekColumns } from "./peekColumns.ts"
+
+/** A session, or a file that is none. */
+export type Look = CatalogSession | OtherFile
+
+type Rows = ReadonlyArray<ReadonlyMap<string, SessionSummary>>
+
+const rowOf = (rows: Rows, path: string): SessionSummary | undefined => {
+  for (const table of rows) {
+    const row = table.get(path)
+    if (row !== undefined) return row
+  }
+  return undefined
+}
+
+/** Looks at every file of `places`. Files that turn out to be directories are walked. */
+export const lookAtFiles = Effect.fnUntraced(function* (places: SessionPlaces.SessionPlaces, rows: Rows) {
+  const found: Array<Look> = []
+  const inodes = new Inodes()
+  for (let files = places.files.splice(0); files.length > 0; files = places.files.splice(0)) {
+    const unread = yield* byRows(files, rows, found, inodes)
+    const directories = yield* byHeads(unread, found, inodes)
+    if (directories.length > 0) yield* SessionPlaces.addDirectories(places, directories)
+  }
+  return inodes.repeated.size === 0 ? found : yield* withoutRepeats(found, inodes.repeated)
+})
+
+/** Takes the files that have a current row, and gives the others. */
+const byRows = Effect.fnUntraced(function* (
+  files: ReadonlyArray<string>,
+  rows: Rows,
+  found: Array<Look>,
+  inodes: Inodes
+) {
+  if (rows.length === 0) return files
+  const known: Array<SessionSummary> = []
+  const unread: Array<string> = []
+  for (const file of files) {
+    const row = rowOf(rows, file)
+    if (row === undefined) unread.push(file)
+    else known.push(row)
+  }
+  const survey = yield* FileSurvey
+  const facts = yield* survey.facts(known.map((row) => row.path))
+  for (let at = 0; at < known.length; at++) {
+    const row = known[at]!
+    const fact = facts[at]
+    if (fact === undefined || fact instanceof SessionFileError || fact.type !== "File" || !isCurrent(row, fact)) {
+      unread.push(row.path)
+      continue
+    }
+    inodes.add(row.path, fact)
+    found.push({
+      path: row.path,
+      sizeBytes: fact.sizeBytes,
+      modifiedMs: fact.modifiedMs,
+      format: "jsonl",
+      id: row.id,
+      cwd: row.cwd,
+      timestamp: row.timestamp,
+      indexed: row
+    })
+  }
+  return unread
+})
+
+/** Takes the files by their first bytes, and gives those that are directories. */
+const byHeads = Effect.fnUntraced(function* (files: ReadonlyArray<string>, found: Array<Look>, inodes: Inodes) {
+  const survey = yield* FileSurvey
+  const heads = yield* survey.heads(files, peekColumns)
+  const directories: Array<string> = []
+  for (let at = 0; at < files.length; at++) {
+    const path = files[at]!
+    const head = heads[at]
+    if (head === undefined) continue
+    if (head instanceof SessionFileError) found.push({ path, reason: head.reason })
+    else if (head.type === "Directory") directories.push(path)
+    else if (head.type === "Other") found.push({ path, reason: "no regular file" })
+    else {
+      inodes.add(path, head)
+      found.push(lookOf(path, head, head.head))
+    }
+  }
+  return directories
+})
+
+const lookOf = (path: string, facts: FileFacts, columns: HeaderColumns | NoHeader | undefined): Look => {
+  if (columns === undefined) return { path, reason: "no session header in its first MiB" }
+  if (columns instanceof NoHeader) return { path, reason: columns.reason }
+  const { sizeBytes, modifiedMs } = facts
+  const { id, cwd, timestamp, version, parentSession } = columns
+  const session = { path, sizeBytes, modifiedMs, format: "jsonl", id, cwd, timestamp, version } as const
+  return parentSession === undefined ? session : { ...session, parentSession }
+}
+
+/** Which paths may lead to one file. */
+class Inodes {
+  readonly #first = new Map<number, string>()
+  readonly repeated = new Set<string>()
+
+  add(path: string, { inode }: FileFacts): void {
+    const first = inode === undefined ? path : this.#first.get(inode)
+    if (first === undefined || inode === undefined) {
+      if (inode === undefined) this.repeated.add(path)
+      else this.#first.set(inode, path)
+      return
+    }
+    this.repeated.add(first).add(path)
+  }
+}
+
+/**
+ * A file is one session however many links lead to it, and however often it was named. A second name of its own (a hard
+ * link) is another session.
+ */
+const withoutRepeats = Effect.fnUntraced(function* (found: ReadonlyArray<Look>, repeated: ReadonlySet<string>) {
+  const survey = yield* FileSurvey
+  const paths = [...repeated].sort()
+  const given = new Set<string>()
+  const reals = yield* survey.realPaths(paths)
+  const kept = new Map<string, string>()
+  for (const [index, path] of paths.entries()) {
+    const real = reals[index]
+    const known = typeof real === "string" ? kept.get(real) : path
+    if (typeof real === "string" && (known === undefined || path === real)) kept.set(real, path)
+  }
+  const keep = new Set(kept.values())
+  return found.filter(({ path }) => !repeated.has(path) || (keep.has(path) && !given.has(path) && given.add(path)))
+})
+
+/** The databases among files of that name, and what the others are. They are opened by whoever reads them. */
+export const whichDatabases = Effect.fnUntraced(function* (files: ReadonlyArray<string>) {
+  const survey = yield* FileSurvey
+  const heads = yield* survey.heads(files, StoreSource.hasSession)
+  const found: Array<SessionRef | OtherFile> = []
+  for (const [index, path] of files.entries()) {
+    const head = heads[index]
+    if (head === undefined) continue
+    if (head instanceof SessionFileError) found.push({ path, reason: head.reason })
+    else if (head.head === true) found.push({ path, sizeBytes: head.sizeBytes, modifiedMs: head.modifiedMs })
+    else if (head.type !== "Directory") found.push({ path, reason: "no SQLite database with a session" })
+  }
+  return found
+})

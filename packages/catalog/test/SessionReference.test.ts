@@ -1,0 +1,82 @@
+/** What a person may call a session. */
+import * as Path from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import * as Fs from "node:fs"
+import * as PiHome from "@pi-sessions/testing/PiHome"
+import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
+import * as SessionReference from "../src/SessionReference.ts"
+import { fast, inEnvironment } from "./support/catalogLayer.ts"
+
+const bench = Effect.gen(function* () {
+  const pi = PiHome.make(yield* memoryFolder)
+  const resolve = (reference: string) =>
+    SessionReference.resolve(reference, { cwd: pi.home }).pipe(inEnvironment(pi.usual.variables), Effect.provide(fast))
+  return { pi, resolve }
+})
+
+describe("SessionReference", () => {
+  it.live("takes an id, any beginning of it that is enough, and the beginning of a file's name", () =>
+    Effect.gen(function* () {
+      const { pi, resolve } = yield* bench
+      for (const { id, path } of pi.usual.sessions) {
+        assert.strictEqual((yield* resolve(id)).path, path)
+        const ids = pi.usual.sessions.map((session) => session.id)
+        const enough = [...id].findIndex(
+          (_, at) => ids.filter((other) => other.startsWith(id.slice(0, at))).length === 1
+        )
+        assert.strictEqual((yield* resolve(id.slice(0, enough))).path, path)
+        assert.strictEqual((yield* Effect.flip(resolve(id.slice(0, enough - 1))))._tag, "AmbiguousSession")
+      }
+      assert.strictEqual(
+        (yield* resolve("renamed")).id,
+        pi.usual.sessions.find(({ path }) => path.endsWith("renamed.jsonl"))?.id
+      )
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("takes a path in every form, and a directory with one session in it", () =>
+    Effect.gen(function* () {
+      const { pi, resolve } = yield* bench
+      const { path } = pi.usual.sessions.find((session) => session.path.endsWith("/g.jsonl"))!
+      for (const reference of [path, Path.relative(pi.home, path), path.replace(pi.home, "~"), Path.dirname(path)]) {
+        assert.strictEqual((yield* resolve(reference)).path, path, reference)
+      }
+      const bare = Path.join(pi.home, "copy")
+      Fs.copyFileSync(path, bare)
+      assert.strictEqual((yield* resolve("copy")).path, bare, "a file here, though it has no ending")
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("prefers an exact id to ids that begin with it", () =>
+    Effect.gen(function* () {
+      const { pi, resolve } = yield* bench
+      for (const id of ["short", "shorter"]) {
+        Fs.writeFileSync(Path.join(pi.sessionsRoot, `${id}-file.jsonl`), `${JSON.stringify({ type: "session", id })}\n`)
+      }
+      assert.strictEqual((yield* resolve("short")).id, "short")
+      assert.strictEqual((yield* Effect.flip(resolve("shor")))._tag, "AmbiguousSession")
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("says what was found where nothing or too much goes by the name", () =>
+    Effect.gen(function* () {
+      const { pi, resolve } = yield* bench
+      const many = yield* Effect.flip(resolve("019e5691"))
+      assert.strictEqual(many._tag, "AmbiguousSession")
+      const lines = many.message.split("\n")
+      assert.strictEqual(lines.length, 12)
+      assert.strictEqual(lines.at(-1), `  and ${pi.usual.sessions.length - 10} more`)
+      const [first] = pi.usual.sessions
+      assert.include(many.message, `${first?.id}  ${first?.timestamp}  ${first?.cwd}  ${first?.path}`)
+      const none = yield* Effect.flip(resolve("nobody"))
+      assert.strictEqual(none._tag, "SessionNotFound")
+      assert.include(none.message, pi.sessionsRoot)
+      assert.include(none.message, `${pi.usual.sessions.length} sessions`)
+      const text = yield* Effect.flip(resolve(pi.others.find((path) => path.endsWith("text.jsonl"))!))
+      assert.include(text.message, "no line is a session header")
+      assert.include((yield* Effect.flip(resolve("./gone.jsonl"))).message, "no such file or directory")
+      assert.strictEqual((yield* Effect.flip(resolve("")))._tag, "SessionNotFound")
+    }).pipe(Effect.scoped)
+  )
+})

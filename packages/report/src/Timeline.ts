@@ -1,0 +1,134 @@
+/**
+ * A branch of a session as a timeline: one item for the header and one for each entry, from the root to a leaf.
+ *
+ * A timeline is cheap to make: an entry is decoded when its item is asked for. What an entry holds is taken as it
+ * stands, without a schema in the way, so that an entry Pi would stumble over is shown like any other, and one of an
+ * unknown type as just that.
+ */
+import { stringAt } from "@pi-sessions/core/Json"
+import type * as Session from "@pi-sessions/core/Session"
+import { type SessionDiagnostic } from "@pi-sessions/core/SessionDiagnostic"
+import { versionOf } from "@pi-sessions/core/SessionHeader"
+import { type SessionEntry, type SessionLine } from "@pi-sessions/core/SessionLine"
+import * as SessionMigration from "@pi-sessions/core/SessionMigration"
+import { type Depth, reaches } from "./TimelineDepth.ts"
+import { type TimelineItem, atDepth } from "./TimelineItem.ts"
+import { describe } from "./internal/describeEntry.ts"
+import { leastDepth } from "./internal/leastDepth.ts"
+import { shownJson } from "./internal/shownJson.ts"
+
+export interface Timeline {
+  /** As it was read. */
+  readonly source: Session.Session
+  /** In the current version: itself, unless it is an old one. */
+  readonly session: Session.Session
+  /** The last entry of the branch; null in a session without entries. */
+  readonly leafId: string | null
+  /** From the root to the leaf. */
+  readonly branch: ReadonlyArray<SessionEntry>
+  readonly damageByLine: ReadonlyMap<number, ReadonlyArray<SessionDiagnostic>>
+}
+
+/** The timeline of the branch that ends at `leafId` (default: the session's leaf); undefined without such an entry. */
+export const make = (source: Session.Session, leafId?: string): Timeline | undefined => {
+  const session = SessionMigration.toCurrent(source)
+  const tree = session.tree
+  const at = leafId ?? tree.leafId
+  if (at !== null && tree.getEntry(at) === undefined) return undefined
+  const damageByLine = new Map<number, Array<SessionDiagnostic>>()
+  for (const diagnostic of session.diagnostics) {
+    const others = damageByLine.get(diagnostic.line)
+    if (others === undefined) damageByLine.set(diagnostic.line, [diagnostic])
+    else others.push(diagnostic)
+  }
+  return { source, session, leafId: at, branch: tree.branchAt(at), damageByLine }
+}
+
+/** The branch's lines as they stand in the source, in the order of the branch. */
+export const originals = ({ branch, session, source }: Timeline): ReadonlyArray<SessionLine> => {
+  if (source === session) return branch
+  const current = session.tree.getEntries()
+  const before = source.tree.getEntries()
+  // A migration rewrites entries one by one, and moves none.
+  const originalOf = new Map(current.map((entry, at) => [entry, before[at]]))
+  return branch.flatMap((entry) => originalOf.get(entry) ?? [])
+}
+
+/** What the session says of itself, and how large it is. */
+export const header = ({ branch, damageByLine, session, source }: Timeline): TimelineItem => {
+  const line = source.header
+  const fields = line?.decode() ?? {}
+  const { tree } = session
+  const leaves = tree.leaves().length
+  const entries = tree.getEntries().length
+  const facts: Array<readonly [name: string, value: string]> = []
+  const fact = (name: string, value: string | undefined): void => {
+    if (value !== undefined && value !== "") facts.push([name, value])
+  }
+  fact("name", tree.name())
+  fact("cwd", stringAt(fields, "cwd"))
+  fact("forked from", stringAt(fields, "parentSession"))
+  if (versionOf(fields) !== versionOf(session.header?.decode() ?? {})) fact("version", String(versionOf(fields)))
+  if (fields["hydratedFrom"] !== undefined) fact("hydrated from", shownJson(fields["hydratedFrom"]))
+  fact("written by", stringAt(fields, "harness"))
+  fact("entries", `${counted(branch.length)} on this branch, ${counted(entries)} in all`)
+  if (leaves > 1) fact("branches", counted(leaves))
+  const damage = source.diagnostics.length
+  if (damage > 0) fact("damage", `${counted(damage)} ${damage === 1 ? "finding" : "findings"}; see the command doctor`)
+  return {
+    kind: "session",
+    depth: "session",
+    entryId: null,
+    type: "session",
+    line: line?.line ?? 0,
+    time: stringAt(fields, "timestamp"),
+    about: stringAt(fields, "id") ?? "",
+    failed: false,
+    label: undefined,
+    branches: others(tree.roots(), branch[0]),
+    damage: line === undefined ? [] : (damageByLine.get(line.line) ?? []),
+    parts: [{ part: "facts", depth: "session", facts }]
+  }
+}
+
+const counted = (count: number): string => count.toLocaleString("en-US")
+
+const others = (entries: ReadonlyArray<SessionEntry>, but: SessionEntry | undefined): ReadonlyArray<string> =>
+  entries.flatMap((entry) => (entry === but || entry.id === null ? [] : [entry.id]))
+
+/** The item of the branch's entry at `index`, with all its parts. */
+export const item = (timeline: Timeline, index: number): TimelineItem | undefined => {
+  const entry = timeline.branch[index]
+  if (entry === undefined) return undefined
+  const { tree } = timeline.session
+  const payload = entry.decode()
+  const { id, line, type } = entry
+  const { about, depth, failed, kind, parts, time } = describe(entry, payload)
+  return {
+    kind,
+    depth,
+    entryId: id,
+    type,
+    line,
+    time,
+    about,
+    failed,
+    label: id === null ? undefined : tree.label(id),
+    branches: id === null ? [] : others(tree.children(id), timeline.branch[index + 1]),
+    damage: timeline.damageByLine.get(line) ?? [],
+    parts
+  }
+}
+
+/** The header and the entries of the branch at a depth, in order, each made when it is asked for. */
+export function* items(timeline: Timeline, depth: Depth = "full"): Generator<TimelineItem> {
+  yield header(timeline)
+  for (let index = 0; index < timeline.branch.length; index++) {
+    const entry = timeline.branch[index]
+    // What is not shown need not be decoded.
+    if (entry === undefined || !reaches(depth, leastDepth(entry))) continue
+    const whole = item(timeline, index)
+    const shown = whole === undefined ? undefined : atDepth(whole, depth)
+    if (shown !== undefined) yield shown
+  }
+}

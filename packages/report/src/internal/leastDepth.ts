@@ -1,0 +1,23 @@
+/** The lowest depth that an entry can be shown at, known without decoding it. */
+import { type SessionEntry } from "@pi-sessions/core/SessionLine"
+import { type Depth } from "../TimelineDepth.ts"
+
+/** By role, else by type; what is not here is shown in full only. */
+const LEAST: ReadonlyMap<string, Depth> = new Map<string, Depth>([
+  ["user", "user"],
+  ["assistant", "assistant"],
+  ["toolResult", "tools"],
+  ["bashExecution", "user"],
+  ["custom", "user"],
+  ["custom_message", "user"],
+  ["compaction", "session"],
+  ["branch_summary", "session"],
+  ["label", "session"],
+  ["session_info", "session"],
+  ["model_change", "assistant"],
+  ["thinking_level_change", "assistant"],
+  ["context_edit", "assistant"]
+])
+
+export const leastDepth = ({ role, type }: SessionEntry): Depth =>
+  LEAST.get(type === "message" ? (role ?? "") : type) ?? "full"

@@ -1,0 +1,2 @@
+/** A name in quotation marks, as it reads. */
+export const quoted = (name: string): string => `"${name}"`

@@ -1,0 +1,113 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as ChildProcess from "node:child_process"
+import * as process from "node:process"
+import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
+import * as TerminalText from "../src/TerminalText.ts"
+
+/** Text of everything there is, most of it harmless. */
+const randomText = (random: SeededRandom.SeededRandom): string => {
+  const characters = Array.from({ length: random.int(80) }, () =>
+    random.weighted(
+      [6, () => String.fromCharCode(0x20 + random.int(0x5f))],
+      [2, () => " "],
+      [1, () => String.fromCharCode(random.int(0xa0))],
+      [1, () => String.fromCharCode(random.int(0x10000))],
+      [1, () => String.fromCodePoint(random.int(0x110000))],
+      [1, () => random.pick(["\u001b[2J", "\u001b]0;title\u0007", "\u202e", "\r\n", "\u0301", "漢", "👩‍👩‍👧", "\u2066"])]
+    )()
+  )
+  return characters.join("")
+}
+
+const samples = (count: number): ReadonlyArray<string> => {
+  const random = SeededRandom.make(11)
+  return Array.from({ length: count }, () => randomText(random))
+}
+
+/** By properties of Unicode, not by a list of ours. */
+const STEERING = /[^\P{Cc}\n\t]|\p{Bidi_Control}|\p{Cs}|\p{Zl}|\p{Zp}/u
+
+describe("harmless text", () => {
+  it("holds nothing that steers a terminal or turns text round", () => {
+    for (const text of samples(5000)) assert.notMatch(TerminalText.harmless(text), STEERING)
+  })
+
+  it("shows what it replaces, and leaves the rest alone", () => {
+    assert.strictEqual(TerminalText.harmless("a\u001b[31mred\u0000\u007f\u009b"), "a␛[31mred␀␡<U+009B>")
+    assert.strictEqual(TerminalText.harmless("\u202egnp.exe\u2069 \ud800"), "<U+202E>gnp.exe<U+2069> <U+D800>")
+    assert.strictEqual(TerminalText.harmless("one\r\ntwo\tthree\r"), "one\ntwo\tthree␍")
+    assert.strictEqual(TerminalText.harmless("Größe, 漢字, नमस्ते, 👩‍👩‍👧"), "Größe, 漢字, नमस्ते, 👩‍👩‍👧")
+  })
+
+  it("is the same value as JSON", () => {
+    for (const text of samples(2000)) {
+      const json = TerminalText.json(JSON.stringify({ [text]: [text] }))
+      assert.notMatch(json, STEERING)
+      assert.deepStrictEqual(JSON.parse(json), { [text]: [text] })
+    }
+  })
+})
+
+describe("a line of text", () => {
+  it("is one line, and no longer than it may be", () => {
+    for (const text of samples(3000)) {
+      for (const columns of [1, 7, 40]) {
+        const line = TerminalText.line(text, columns)
+        assert.isAtMost(TerminalText.width(line), columns, JSON.stringify(text))
+        assert.notMatch(line, /[\n\t]/)
+      }
+    }
+    assert.strictEqual(TerminalText.line("  two\n\n words  "), "two words")
+    assert.strictEqual(TerminalText.line("a longer line", 8), "a longe…")
+    assert.strictEqual(TerminalText.line("漢字漢字", 5), "漢字…")
+  })
+
+  it("of a text without end costs what it shows", () => {
+    const endless = "\u0301".repeat(1 << 22)
+    assert.isBelow(TerminalText.line(`a${endless}`, 20).length, 400)
+    assert.isBelow(TerminalText.line("x".repeat(1 << 26), 20).length, 21)
+  })
+
+  it("is never taken for narrower than Node takes it, of no character there is", () => {
+    const script = `
+      const { getStringWidth } = require("internal/util/inspect")
+      const widths = Array.from({ length: 0x110000 }, (_, code) => getStringWidth("a" + String.fromCodePoint(code)) - 1)
+      process.stdout.write(JSON.stringify(widths))`
+    const { stdout, stderr } = ChildProcess.spawnSync(
+      process.execPath,
+      ["--expose-internals", "--no-warnings", "-e", script],
+      { encoding: "utf8", maxBuffer: 1 << 24 }
+    )
+    assert.strictEqual(stderr, "")
+    const widths: ReadonlyArray<number> = JSON.parse(stdout)
+    const narrower = widths.flatMap((width, code) => {
+      const character = String.fromCodePoint(code)
+      // Node takes the signs of copyright and trade mark for pictures, and measures what NFC makes of a character.
+      const isOther = "©®\t\n".includes(character) || character.normalize() !== character
+      return isOther || TerminalText.harmless(character) !== character || TerminalText.width(character) >= width
+        ? []
+        : [code.toString(16)]
+    })
+    assert.deepStrictEqual(narrower, [])
+  })
+})
+
+describe("wrapped text", () => {
+  it("fits, and loses nothing but blanks at the breaks", () => {
+    const bare = (text: string): string => text.replaceAll(/\s/gu, "")
+    for (const text of samples(3000).map(TerminalText.harmless)) {
+      for (const columns of [2, 9, 30]) {
+        const lines = [...TerminalText.wrap(text, columns)]
+        for (const line of lines) assert.isAtMost(TerminalText.width(line), columns, JSON.stringify(text))
+        assert.strictEqual(bare(lines.join("")), bare(text))
+      }
+    }
+  })
+
+  it("breaks between words, keeps indentation and empty lines", () => {
+    assert.deepStrictEqual(
+      [...TerminalText.wrap("one two three\n\n    indented code\nextraordinarily", 10)],
+      ["one two", "three", "", "    indented".slice(0, 10), "ed code", "extraordin", "arily"]
+    )
+  })
+})
