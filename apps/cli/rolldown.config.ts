@@ -3,5 +3,5 @@ import { defineConfig } from "rolldown"
 export default defineConfig({
   input: "src/main.ts",
   platform: "node",
-  output: { dir: "dist", format: "esm", sourcemap: true, entryFileNames: "main.js" }
+  output: { dir: "dist", cleanDir: true, format: "esm", sourcemap: true, entryFileNames: "main.js" }
 })

@@ -19,7 +19,6 @@ import * as Stream from "effect/Stream"
 import * as SessionRole from "@pi-sessions/catalog/SessionRole"
 import * as GasTown from "@pi-sessions/core/GasTown"
 import { stringAt } from "@pi-sessions/core/Json"
-import type * as Session from "@pi-sessions/core/Session"
 import { type SessionFileError } from "@pi-sessions/session-file/SessionFileError"
 import { type SessionRef, SessionSource } from "@pi-sessions/session-file/SessionSource"
 import * as DatasetDirectory from "./DatasetDirectory.ts"
@@ -28,7 +27,7 @@ import { DistinctTargets } from "./DistinctTargets.ts"
 import { NothingMatched, type OutputNotOurs } from "./ExtractError.ts"
 import { type ExtractOptions } from "./ExtractOptions.ts"
 import { type ExtractReport, type ReportRow } from "./ExtractReport.ts"
-import * as SessionEvidence from "./SessionEvidence.ts"
+import { SessionEvidence } from "./SessionEvidence.ts"
 import { type SplitRule } from "./Splits.ts"
 import * as ToldContexts from "./ToldContexts.ts"
 import * as ReportTally from "./internal/reportTally.ts"
@@ -93,23 +92,25 @@ const make = Effect.gen(function* () {
     return { ref, role, sessionId: sessionId ?? "", timestamp }
   })
 
-  /** What `use` makes of a whole session, or the row that says why it could not be read. */
-  const reading = Effect.fnUntraced(function* <A>(
-    { ref: { path }, ref }: Selected,
-    use: (session: Session.Session) => A
-  ): Effect.fn.Return<A | ReportRow> {
-    const read = yield* Effect.result(source.read(ref))
-    if (Result.isSuccess(read)) {
-      // One file that breaks us (values nested beyond the stack, say) must not end the run for all others.
-      return yield* Effect.sync(() => use(read.success)).pipe(
-        Effect.catchDefect((defect) =>
-          Effect.succeed<ReportRow>({ path, outcome: "unreadable", detail: String(defect) })
-        )
-      )
-    }
-    return read.failure._tag === "NotASession"
-      ? { path, outcome: "not_a_session" }
-      : { path, outcome: "unreadable", detail: read.failure.reason }
+  /** What ties a session to others. Reads no more of it than that takes. */
+  const gather = Effect.fnUntraced(function* (
+    { ref, role }: Selected,
+    withSignature: boolean
+  ): Effect.fn.Return<DatasetPlan.PlannedSession | ReportRow> {
+    const evidence = new SessionEvidence({ withSignature })
+    const failed = yield* Stream.runForEachWhile(source.lines(ref), (line) =>
+      Effect.sync(() => {
+        evidence.push(line)
+        return !evidence.complete
+      })
+    ).pipe(
+      Effect.as(undefined),
+      Effect.catch((error) => Effect.succeed(error.reason)),
+      Effect.catchDefect((defect) => Effect.succeed(String(defect)))
+    )
+    if (failed !== undefined) return { path: ref.path, outcome: "unreadable", detail: failed }
+    const found = evidence.of(ref.path)
+    return found === undefined ? { path: ref.path, outcome: "not_a_session" } : { evidence: found, role: role.role }
   })
 
   /** Reads the selected sessions for what ties them together. */
@@ -119,31 +120,33 @@ const make = Effect.gen(function* () {
     const rows: Array<ReportRow> = []
     const sessions: Array<DatasetPlan.PlannedSession> = []
     yield* Stream.fromIterable(selected).pipe(
-      Stream.mapEffect(
-        (one) =>
-          Effect.map(
-            reading(one, (session) =>
-              SessionEvidence.of(session, one.ref.path, { withSignature: !includeNearDuplicates })
-            ),
-            (read) => ({ one, read })
-          ),
-        { concurrency: SESSIONS_AT_ONCE }
-      ),
-      Stream.runForEach(({ one, read }) =>
-        Effect.sync(() => {
-          if ("outcome" in read) rows.push(read)
-          else sessions.push({ evidence: read, role: one.role.role })
-        })
-      )
+      Stream.mapEffect((one) => gather(one, !includeNearDuplicates), { concurrency: SESSIONS_AT_ONCE }),
+      Stream.runForEach((one) => Effect.sync(() => ("outcome" in one ? rows.push(one) : sessions.push(one))))
     )
     return { rows, plan: DatasetPlan.make(sessions, recorded, { split, includeNearDuplicates }) }
   })
 
-  const extract = (selected: Selected, options: ExtractOptions, told: ToldContexts.ToldContexts) =>
-    Effect.map(
-      reading(selected, (session) => cutSession(session, selected, options, told)),
-      (read): CutSession => ("outcome" in read ? nothingOf(read) : read)
+  const extract = Effect.fnUntraced(function* (
+    selected: Selected,
+    options: ExtractOptions,
+    told: ToldContexts.ToldContexts
+  ): Effect.fn.Return<CutSession> {
+    const read = yield* Effect.result(source.read(selected.ref))
+    const { path } = selected.ref
+    if (Result.isSuccess(read)) {
+      // One file that breaks us (values nested beyond the stack, say) must not end the run for all others.
+      return yield* Effect.sync(() => cutSession(read.success, selected, options, told)).pipe(
+        Effect.catchDefect((defect) =>
+          Effect.succeed(nothingOf({ path, outcome: "unreadable", detail: String(defect) }))
+        )
+      )
+    }
+    return nothingOf(
+      read.failure._tag === "NotASession"
+        ? { path, outcome: "not_a_session" }
+        : { path, outcome: "unreadable", detail: read.failure.reason }
     )
+  })
 
   const run = Effect.fn("Extract.run")(function* (
     options: ExtractOptions

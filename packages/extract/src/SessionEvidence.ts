@@ -1,44 +1,61 @@
-/** What ties a session to others, read off its entries: hashes of its lines, and a signature of what is said in it. */
+/** What ties a session to others, read off its lines: hashes of the first ones, and a signature of what is said in it. */
 import { hash } from "node:crypto"
 import * as GasTownBeacon from "@pi-sessions/core/GasTownBeacon"
 import { type JsonObject, objectAt, stringAt } from "@pi-sessions/core/Json"
 import * as ModelContext from "@pi-sessions/core/ModelContext"
-import type * as Session from "@pi-sessions/core/Session"
-import { type SessionEntry } from "@pi-sessions/core/SessionLine"
+import { HeaderLine, SessionEntry, type SessionLine } from "@pi-sessions/core/SessionLine"
 import { type FamilyEvidence } from "./Families.ts"
 import * as MinHash from "./MinHash.ts"
 import { callsOf } from "./internal/turnWriter.ts"
 
-/** Forks hold the beginning of their parents, so the first lines tell; of the others one in eight is enough. */
+/** A fork begins with lines of what it was forked from. */
 const FIRST_LINES = 16
 
 /** Fewer shingles say too little to call two sessions alike. */
 const SHINGLES_MIN = 50
 
 export interface EvidenceOptions {
-  /** Whether what is said in it is compared too; it has to be decoded for that. */
+  /** Whether what is said is compared too: then all lines count, and are decoded. */
   readonly withSignature: boolean
 }
 
-export const of = (session: Session.Session, path: string, { withSignature }: EvidenceOptions): FamilyEvidence => {
-  const header = session.header?.decode() ?? {}
-  const lines: Array<string> = []
-  const said = new MinHash.MinHash()
-  for (const entry of session.tree.getEntries()) {
-    if (entry.type !== "message") continue
-    const digest = hash("sha1", entry.bytes, "hex")
-    if (lines.length < FIRST_LINES || (Number.parseInt(digest[0] ?? "0", 16) & 7) === 0) lines.push(digest.slice(0, 24))
-    if (withSignature) sayings(entry, said)
+/** Gathers the evidence of a session from its lines, in file order. */
+export class SessionEvidence {
+  readonly #withSignature: boolean
+  readonly #lines: Array<string> = []
+  readonly #said = new MinHash.MinHash()
+  #header: HeaderLine | undefined
+
+  constructor({ withSignature }: EvidenceOptions) {
+    this.#withSignature = withSignature
   }
-  const parentSession = stringAt(header, "parentSession")
-  const signature = said.shingles < SHINGLES_MIN ? undefined : said.signature()
-  return {
-    path,
-    sessionId: stringAt(header, "id") ?? "",
-    timestamp: stringAt(header, "timestamp") ?? "",
-    ...(parentSession === undefined ? {} : { parentSession }),
-    lines,
-    ...(signature === undefined ? {} : { signature })
+
+  /** Whether further lines would tell nothing more. */
+  get complete(): boolean {
+    return !this.#withSignature && this.#header !== undefined && this.#lines.length === FIRST_LINES
+  }
+
+  push(line: SessionLine): void {
+    if (line instanceof HeaderLine) this.#header ??= line
+    if (!(line instanceof SessionEntry) || line.type !== "message") return
+    if (this.#lines.length < FIRST_LINES) this.#lines.push(hash("sha1", line.bytes, "hex").slice(0, 24))
+    if (this.#withSignature) sayings(line, this.#said)
+  }
+
+  /** What was gathered; undefined without a header. */
+  of(path: string): FamilyEvidence | undefined {
+    if (this.#header === undefined) return undefined
+    const header = this.#header.decode()
+    const parentSession = stringAt(header, "parentSession")
+    const signature = this.#said.shingles < SHINGLES_MIN ? undefined : this.#said.signature()
+    return {
+      path,
+      sessionId: stringAt(header, "id") ?? "",
+      timestamp: stringAt(header, "timestamp") ?? "",
+      ...(parentSession === undefined ? {} : { parentSession }),
+      lines: this.#lines,
+      ...(signature === undefined ? {} : { signature })
+    }
   }
 }
 
