@@ -20,6 +20,7 @@ import * as SessionReference from "@pi-sessions/catalog/SessionReference"
 import * as TerminalText from "@pi-sessions/report/TerminalText"
 import { CommandFailed, UsageError } from "./Exit.ts"
 import { Invocation } from "./Invocation.ts"
+import * as PointInTime from "./PointInTime.ts"
 
 /** The person left the list without choosing: exit code 130, and nothing to say. */
 export class NothingChosen extends Schema.TaggedError<NothingChosen>()("NothingChosen", {}) {
@@ -82,7 +83,7 @@ const ID_LENGTH = 13
 /** When it was last written to, its id, its name, where it ran. */
 const told = ({ cwd, id, modifiedMs, path }: CatalogSession, name: string | undefined, idLength?: number): string =>
   [
-    `${new Date(modifiedMs).toISOString().slice(0, 16).replace("T", " ")}Z`,
+    PointInTime.show(modifiedMs),
     id === "" ? path : id.slice(0, idLength),
     ...(name === undefined ? [] : [`"${name}"`]),
     cwd

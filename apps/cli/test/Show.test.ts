@@ -29,37 +29,37 @@ describe("pi-sessions show", () => {
       assert.strictEqual(
         run.stdout,
         lines(`
-        |2026-11-21 00:39:24Z  session 01a1fb8b-2d32-747a-9b08-afb248288af4
+        |2026-11-21 00:39:24  session 01a1fb8b-2d32-747a-9b08-afb248288af4
         |  cwd      /home/ubuntu/gt/deacon
         |  entries  10 on this branch, 10 in all
         |
-        |2026-11-21 00:39:24Z  6309c53b  model fake/fake-1
-        |2026-11-21 00:39:24Z  f996690a  thinking level off
+        |2026-11-21 00:39:24  6309c53b  model fake/fake-1
+        |2026-11-21 00:39:24  f996690a  thinking level off
         |
-        |2026-11-21 00:39:24Z  a0be796b  custom message gastown-prime
+        |2026-11-21 00:39:24  a0be796b  custom message gastown-prime
         |  # Deacon Context
         |
         |  You are the deacon: patrol the town.
         |
-        |2026-11-21 00:39:24Z  97a72b18  user
+        |2026-11-21 00:39:24  97a72b18  user
         |  [GAS TOWN] deacon <- daemon • 2026-02-25T08:30 • patrol
         |
         |  Run your patrol.
         |
-        |2026-11-21 00:39:24Z  8d444df1  assistant fake/fake-1, 484 tokens
+        |2026-11-21 00:39:24  8d444df1  assistant fake/fake-1, 484 tokens
         |  I'll start with the heartbeat.
         |  > bash gt deacon heartbeat
         |
-        |2026-11-21 00:39:24Z  5b54ec7a  tool result bash: ✓ Heartbeat updated
+        |2026-11-21 00:39:24  5b54ec7a  tool result bash: ✓ Heartbeat updated
         |
-        |2026-11-21 00:39:24Z  677fb44d  assistant fake/fake-1, 420 tokens
+        |2026-11-21 00:39:24  677fb44d  assistant fake/fake-1, 420 tokens
         |  > bash gt witness status --all
         |  > bash gt mail inbox
         |
-        |2026-11-21 00:39:24Z  831c6592  tool result bash: gastown running (+1 line)
-        |2026-11-21 00:39:24Z  a770dbfe  tool result bash: inbox empty
+        |2026-11-21 00:39:24  831c6592  tool result bash: gastown running (+1 line)
+        |2026-11-21 00:39:24  a770dbfe  tool result bash: inbox empty
         |
-        |2026-11-21 00:39:24Z  90970559  assistant fake/fake-1, 574 tokens
+        |2026-11-21 00:39:24  90970559  assistant fake/fake-1, 574 tokens
         |  The witness of beads is down; everything else is well. I have told the mayor.
         `)
       )
@@ -73,26 +73,26 @@ describe("pi-sessions show", () => {
       assert.strictEqual(
         run.stdout.split("\n").slice(11).join("\n"),
         lines(`
-        |2026-11-21 00:39:25Z  f6041296  assistant fake/fake-1, 464 tokens
+        |2026-11-21 00:39:25  f6041296  assistant fake/fake-1, 464 tokens
         |  ~ Both are there.
         |  Either jest or vitest.
         |  + other branches from here: 80d44d90
         |
-        |2026-11-21 00:39:25Z  bb384783  user
+        |2026-11-21 00:39:25  bb384783  user
         |  Use jest.
         |
-        |2026-11-21 00:39:25Z  3ea1953f  assistant fake/fake-1, 452 tokens
+        |2026-11-21 00:39:25  3ea1953f  assistant fake/fake-1, 452 tokens
         |  Installing jest.
         |  > bash
         |    command: npm i -D jest
         |
-        |2026-11-21 00:39:25Z  5096bf2a  tool result bash
+        |2026-11-21 00:39:25  5096bf2a  tool result bash
         |  added 270 packages
         |
-        |2026-11-21 00:39:25Z  76a86388  assistant  [jest way] fake/fake-1, 442 tokens
+        |2026-11-21 00:39:25  76a86388  assistant  [jest way] fake/fake-1, 442 tokens
         |  jest is in.
         |
-        |2026-11-21 00:39:25Z  5f275f0c  label "jest way" on 76a86388
+        |2026-11-21 00:39:25  5f275f0c  label "jest way" on 76a86388
         `)
       )
     })
@@ -104,7 +104,7 @@ describe("pi-sessions show", () => {
       assert.strictEqual(
         run.stdout,
         lines(`
-        |2026-05-31 10:12:13Z  session damaged-orphan
+        |2026-05-31 10:12:13  session damaged-orphan
         |  cwd       /home/dev/work/app
         |  entries   2 on this branch, 4 in all
         |  branches  2
@@ -112,7 +112,7 @@ describe("pi-sessions show", () => {
         |            doctor
         |  + other branches from here: u1
         |
-        |2026-05-31 10:12:14Z  u2  user
+        |2026-05-31 10:12:14  u2  user
         |  hello
         |  ! parentId "gone" names no entry; history
         |    before this one is cut off

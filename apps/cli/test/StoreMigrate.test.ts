@@ -102,6 +102,70 @@ describe("pi-sessions store migrate", () => {
     })
   )
 
+  it.live("does a migration anew that was interrupted right before its cutover, and counts its session once", () =>
+    Effect.gen(function* () {
+      const { cwd, container } = yield* oneSession
+      yield* store(cwd, "migrate", "s.jsonl")
+      // As a kill right before the marker was moved leaves it.
+      const ledger = Path.join(container, "migrations/ledger.jsonl")
+      const events = Files.readFileSync(ledger, "utf8").split("\n")
+      Files.writeFileSync(ledger, `${events.slice(0, 3).join("\n")}\n`)
+      const manifest = Path.join(container, "manifest.json")
+      const decoded = Result.getOrThrow(Manifest.decode(Files.readFileSync(manifest)))
+      Files.writeFileSync(manifest, Manifest.encode({ ...decoded, state: "MIGRATION_STAGING" }))
+      Files.rmSync(container.replace(/\.v2$/, ".active.json"))
+      const run = yield* store(cwd, "migrate", ".")
+      assert.deepStrictEqual([run.status, run.stderr], [0, "1 migrated\n"])
+      assert.deepStrictEqual(
+        Files.readdirSync(cwd).filter((name) => /retired|staging/.test(name)),
+        []
+      )
+      assert.strictEqual((yield* store(cwd, "verify", ".")).status, 0)
+    })
+  )
+
+  it.live("leaves a container that lost its marker where it is, and activate makes it the active store again", () =>
+    Effect.gen(function* () {
+      const { container, cwd, file, location } = yield* oneSession
+      yield* store(cwd, "migrate", "s.jsonl")
+      yield* writing(location, (writer) =>
+        writer.append(SessionEntry.make({ type: "custom", id: "added001", parentId: null, customType: "t" }))
+      )
+      const held = (yield* store(cwd, "export", container)).stdout
+      const marker = container.replace(/\.v2$/, ".active.json")
+      Files.rmSync(marker)
+      for (const given of ["s.jsonl", ".", container]) {
+        const run = yield* store(cwd, "migrate", given)
+        assert.strictEqual(run.status, 1)
+        assert.include(run.stderr, `store activate ${container}`)
+        const { sessions } = JSON.parse((yield* store(cwd, "migrate", given, "--json")).stdout)
+        assert.deepStrictEqual(
+          sessions.map(({ outcome, path }: { outcome: string; path: string }) => [outcome, path]),
+          [["failed", file]]
+        )
+      }
+      assert.isFalse(Files.existsSync(`${container}.retired-1`))
+      const active = yield* store(cwd, "activate", container)
+      assert.deepStrictEqual([active.status, active.stdout], [0, `${container}\n`])
+      assert.strictEqual((yield* store(cwd, "export", "s.jsonl")).stdout, held)
+      assert.include((yield* store(cwd, "activate", container)).stderr, "nothing to do")
+      assert.strictEqual((yield* store(cwd, "activate", "s.jsonl")).status, 2)
+
+      // One that was moved aside can still be read.
+      const aside = `${container}.retired-1`
+      Files.renameSync(container, aside)
+      Files.rmSync(marker)
+      assert.strictEqual((yield* store(cwd, "verify", aside)).status, 0)
+      assert.strictEqual((yield* store(cwd, "export", aside)).stdout, held)
+      assert.strictEqual((yield* store(cwd, "export", aside, "--salvage")).stdout, held)
+      for (const verb of ["checkpoint", "stat", "rollback", "migrate", "activate"]) {
+        const refused = yield* store(cwd, verb, aside)
+        assert.strictEqual(refused.status, 2, verb)
+        assert.include(refused.stderr, "verify and export take one that was moved aside")
+      }
+    })
+  )
+
   it.live("undoes a cutover that was not finished, and does it anew", () =>
     Effect.gen(function* () {
       const { cwd, container } = yield* oneSession
@@ -236,6 +300,32 @@ describe("pi-sessions store rollback", () => {
       assert.deepStrictEqual([second.status, second.stdout], [0, `${file}\n`])
       assert.include(second.stderr, "nothing to do")
       assert.strictEqual((yield* store(cwd, "rollback", "s.jsonl", "--to", "sqlite_v1")).status, 1)
+    })
+  )
+
+  it.live("writes the session again where the file that it wrote is gone", () =>
+    Effect.gen(function* () {
+      const { cwd, location } = yield* oneSession
+      yield* store(cwd, "migrate", "s.jsonl")
+      yield* writing(location, (writer) =>
+        writer.append(SessionEntry.make({ type: "custom", id: "added001", parentId: null, customType: "t" }))
+      )
+      const first = (yield* store(cwd, "rollback", "s.jsonl")).stdout.trimEnd()
+      const held = Files.readFileSync(first)
+      Files.rmSync(first)
+      const broken = yield* store(cwd, "verify", ".")
+      assert.strictEqual(broken.status, 1)
+      assert.include(broken.stdout, `INV-007: the active store, ${Path.basename(first)}, is not there`)
+      const again = yield* store(cwd, "rollback", "s.jsonl")
+      assert.strictEqual(again.status, 0, again.stderr)
+      assert.isTrue(Files.readFileSync(again.stdout.trimEnd()).equals(held))
+      assert.strictEqual((yield* store(cwd, "verify", ".")).status, 0)
+      // Where nothing is left to write it from, that is no success either.
+      Files.rmSync(again.stdout.trimEnd())
+      Files.rmSync(Path.join(cwd, `${location.sessionId}.v2`), { recursive: true })
+      for (const verb of ["rollback", "verify"]) {
+        assert.strictEqual((yield* store(cwd, verb, `${location.sessionId}.active.json`)).status, 1)
+      }
     })
   )
 

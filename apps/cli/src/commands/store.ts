@@ -141,7 +141,23 @@ const exportSession = Command.make(
   ])
 )
 
+const activate = Command.make(
+  "activate",
+  {
+    container: Argument.String("CONTAINER").pipe(
+      Argument.withDescription("Container (ID.v2) whose marker (ID.active.json) is lost or damaged")
+    ),
+    json
+  },
+  lazily(() => import("./store/activate.ts"))
+).pipe(
+  Command.withDescription("Make a container that lost its marker the active store of its session again"),
+  Command.withExamples([
+    { command: "pi-sessions store activate ID.v2", description: "A damaged marker is kept under another name" }
+  ])
+)
+
 export const store = Command.make("store").pipe(
-  Command.withDescription("Sessions in containers: migrate, roll back, verify, checkpoint, stat, export"),
-  Command.withSubcommands([migrate, rollback, verify, checkpoint, stat, exportSession])
+  Command.withDescription("Sessions in containers: migrate, roll back, verify, checkpoint, stat, export, activate"),
+  Command.withSubcommands([migrate, rollback, verify, checkpoint, stat, exportSession, activate])
 )

@@ -2,7 +2,11 @@
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Cause, ConfigProvider, Effect, Exit, Layer, Runtime, Sink, Stdio } from "effect"
 import { TestConsole } from "effect/testing"
+import * as process from "node:process"
 import { run } from "../../src/Cli.ts"
+
+// What is shown in the machine's zone must be the same on every machine.
+process.env["TZ"] = "UTC"
 
 export interface Called {
   readonly status: number

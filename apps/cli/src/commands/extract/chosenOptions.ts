@@ -10,23 +10,22 @@ import { ToolDefinition } from "@pi-sessions/extract/ToolDefinition"
 import { fromPlatform } from "@pi-sessions/session-file/SessionFileError"
 import { UsageError } from "../../Exit.ts"
 import { Invocation } from "../../Invocation.ts"
+import * as PointInTime from "../../PointInTime.ts"
 import { type Input } from "../extract.ts"
 
 /** `0.1` or `time:2026-02-01`. */
 const splitRule = (text: string): Effect.Effect<SplitRule, UsageError> => {
   const from = text.startsWith("time:") ? text.slice("time:".length) : undefined
-  if (from !== undefined) return Effect.as(date("--split", from), { _tag: "Time", from })
+  if (from !== undefined) return Effect.map(date("--split", from), (from) => ({ _tag: "Time", from }))
   const validation = text.trim() === "" ? Number.NaN : Number(text)
   return validation >= 0 && validation < 1
     ? Effect.succeed({ _tag: "Share", validation })
     : Effect.fail(new UsageError({ text: `--split ${text}: give a share from 0 to below 1, or time:DATE` }))
 }
 
-/** Refuses what is no date. */
+/** ISO 8601, from what a person gives. */
 const date = (flag: string, text: string): Effect.Effect<string, UsageError> =>
-  Number.isNaN(Date.parse(text))
-    ? Effect.fail(new UsageError({ text: `${flag} ${text}: no date; give ISO 8601, such as 2026-02-01` }))
-    : Effect.succeed(text)
+  Effect.map(PointInTime.fromFlag(flag, text), (ms) => new Date(ms).toISOString())
 
 const readFile = Effect.fnUntraced(function* (flag: string, given: string) {
   const fs = yield* FileSystem.FileSystem

@@ -2,7 +2,7 @@
 import * as TerminalText from "@pi-sessions/report/TerminalText"
 import { type ColumnName } from "./ColumnName.ts"
 import { type ListedSession } from "./ListedSession.ts"
-import * as PointInTime from "./PointInTime.ts"
+import * as PointInTime from "../../PointInTime.ts"
 
 const GAP = "  "
 /** Columns are not cut to less. */

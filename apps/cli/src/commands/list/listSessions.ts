@@ -1,5 +1,4 @@
 /** Running `list`. */
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
@@ -12,11 +11,11 @@ import * as TerminalText from "@pi-sessions/report/TerminalText"
 import { SessionSource } from "@pi-sessions/session-file/SessionSource"
 import { CommandFailed, UsageError } from "../../Exit.ts"
 import { Invocation } from "../../Invocation.ts"
+import * as PointInTime from "../../PointInTime.ts"
 import * as ResultPrinter from "../../ResultPrinter.ts"
 import * as StoredSessions from "../../StoredSessions.ts"
 import { COLUMNS, type ColumnName, type SortName } from "./ColumnName.ts"
 import * as ListedSession from "./ListedSession.ts"
-import * as PointInTime from "./PointInTime.ts"
 import * as SessionSelection from "./SessionSelection.ts"
 import * as SessionTable from "./SessionTable.ts"
 import * as ShortIds from "./ShortIds.ts"
@@ -59,13 +58,8 @@ const columnsOf = Effect.fnUntraced(function* (given: Option.Option<string>) {
   })
 })
 
-const timeOf = Effect.fnUntraced(function* (flag: string, given: Option.Option<string>) {
-  if (Option.isNone(given)) return undefined
-  const time = PointInTime.parse(given.value, yield* Clock.currentTimeMillis, flag === "--until")
-  if (time !== undefined) return time
-  const text = `${flag}: ${JSON.stringify(given.value)} is no point in time; give 2026-02-25, 2026-02-25T08:30, or how long ago: 30m, 12h, 7d, 2w`
-  return yield* new UsageError({ text })
-})
+const timeOf = (flag: string, given: Option.Option<string>) =>
+  Option.isNone(given) ? Effect.succeed(undefined) : PointInTime.fromFlag(flag, given.value)
 
 const criteriaOf = Effect.fnUntraced(function* (input: Input) {
   const invocation = yield* Invocation

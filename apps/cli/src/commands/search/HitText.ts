@@ -4,7 +4,7 @@ import type { CatalogSession } from "@pi-sessions/catalog/CatalogSession"
 import type { TextRange } from "@pi-sessions/catalog/SearchPattern"
 import * as TerminalText from "@pi-sessions/report/TerminalText"
 import { type Layout, paint } from "../../ResultPrinter.ts"
-import * as PointInTime from "../list/PointInTime.ts"
+import * as PointInTime from "../../PointInTime.ts"
 
 /** Characters of a line to show in a pipe, which has no width. */
 const PIPE_COLUMNS = 1000

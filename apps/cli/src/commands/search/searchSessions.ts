@@ -1,5 +1,4 @@
 /** Running `search`. */
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -15,9 +14,9 @@ import type * as GasTown from "@pi-sessions/core/GasTown"
 import * as TerminalText from "@pi-sessions/report/TerminalText"
 import { CommandFailed, UsageError } from "../../Exit.ts"
 import { Invocation } from "../../Invocation.ts"
+import * as PointInTime from "../../PointInTime.ts"
 import * as ResultPrinter from "../../ResultPrinter.ts"
 import * as StoredSessions from "../../StoredSessions.ts"
-import * as PointInTime from "../list/PointInTime.ts"
 import * as HitJson from "./HitJson.ts"
 import * as HitText from "./HitText.ts"
 
@@ -70,14 +69,8 @@ const checked = Effect.fnUntraced(function* (input: Input) {
   }
 })
 
-const timeOf = Effect.fnUntraced(function* (flag: "--since" | "--until", given: Option.Option<string>) {
-  if (Option.isNone(given)) return undefined
-  const time = PointInTime.parse(given.value, yield* Clock.currentTimeMillis, flag === "--until")
-  if (time !== undefined) return time
-  return yield* refuse(
-    `${flag}: ${JSON.stringify(given.value)} is no point in time; give 2026-02-25, 2026-02-25T08:30, or how long ago: 30m, 12h, 7d, 2w`
-  )
-})
+const timeOf = (flag: string, given: Option.Option<string>) =>
+  Option.isNone(given) ? Effect.succeed(undefined) : PointInTime.fromFlag(flag, given.value)
 
 const filterOf = Effect.fnUntraced(function* (input: Input) {
   const invocation = yield* Invocation

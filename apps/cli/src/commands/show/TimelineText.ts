@@ -6,6 +6,7 @@ import { type Json, type JsonObject } from "@pi-sessions/core/Json"
 import { type TimelineItem } from "@pi-sessions/report/TimelineItem"
 import { type TimelinePart } from "@pi-sessions/report/TimelinePart"
 import * as TerminalText from "@pi-sessions/report/TerminalText"
+import * as PointInTime from "../../PointInTime.ts"
 import { type Ink, type Layout, paint } from "../../ResultPrinter.ts"
 
 const INDENT = "  "
@@ -85,12 +86,9 @@ const heading = (item: TimelineItem, inline: OutputLine | undefined, layout: Lay
   return painted + fits.slice(at)
 }
 
-const ISO = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.\d+)?Z$/
-
-/** To the second, in UTC as it was written. */
 const shownTime = (time: string | undefined): string => {
-  const [, day, clock] = ISO.exec(time ?? "") ?? []
-  return day === undefined ? TerminalText.line(time ?? "", 20).padEnd(20, "-") : `${day} ${clock}Z`
+  const ms = Date.parse(time ?? "")
+  return Number.isNaN(ms) ? TerminalText.line(time ?? "", 19).padEnd(19, "-") : PointInTime.showSeconds(ms)
 }
 
 function* remarks({ branches, damage }: TimelineItem, layout: Layout): Generator<string> {

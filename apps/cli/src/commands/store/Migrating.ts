@@ -121,7 +121,9 @@ export const candidates = Effect.fnUntraced(function* (found: Search) {
     const looked = yield* attempt(
       Effect.gen(function* () {
         const active = yield* sessionStore.active(store.location)
-        const source = active?.active === "native_v2" ? yield* migratedFrom(store.location) : undefined
+        // One without a marker never became active, or lost it: migrating the file that it was made of tells.
+        const source =
+          active === undefined || active.active === "native_v2" ? yield* migratedFrom(store.location) : undefined
         if (active !== undefined && active.active !== "native_v2") {
           const file = path.resolve(store.location.directory, active.path)
           if (!files.has(file)) files.set(file, { path: file, format: active.active, named: store.named })

@@ -27,9 +27,13 @@ export const overStores = Effect.fnUntraced(function* <
   A,
   E extends { readonly _tag: string; readonly message: string },
   R
->(paths: ReadonlyArray<string>, work: (store: FoundStore) => Effect.Effect<A, E, R>) {
+>(
+  paths: ReadonlyArray<string>,
+  work: (store: FoundStore) => Effect.Effect<A, E, R>,
+  options: { readonly retired?: boolean } = {}
+) {
   const invocation = yield* Invocation
-  const found = yield* stores(paths.map(invocation.resolve))
+  const found = yield* stores(paths.map(invocation.resolve), options)
   const done: Array<Done<A>> = []
   const failed: Array<{ readonly store: FoundStore; readonly failure: Failure }> = []
   for (const [i, store] of found.stores.entries()) {

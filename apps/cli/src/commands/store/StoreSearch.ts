@@ -40,11 +40,22 @@ export interface Skipped {
 export interface Search {
   readonly files: ReadonlyArray<FoundFile>
   readonly stores: ReadonlyArray<FoundStore>
+  /** Named containers that were moved aside (`.retired-n`): they can be looked at, and nothing else. */
+  readonly retired: ReadonlyArray<FoundStore>
   /** What is not there or could not be looked into. */
   readonly skipped: ReadonlyArray<Skipped>
 }
 
 const MARKER = ".active.json"
+
+const NOT_ITS_STORE = "this container is not the store of its session; verify and export take one that was moved aside"
+
+/** Whether a container was moved aside: it is read by itself, without a marker. */
+export const isRetired = ({ container }: FoundStore): boolean => /\.retired-[0-9]+$/.test(container)
+
+/** Retired containers as what they are to most commands. */
+export const refuse = (retired: ReadonlyArray<FoundStore>): ReadonlyArray<Skipped> =>
+  retired.map(({ container }) => ({ path: container, reason: NOT_ITS_STORE }))
 
 /** Looks at absolute paths, and into directories to any depth. */
 export const search = Effect.fnUntraced(function* (given: ReadonlyArray<string>, from?: FileFormat) {
@@ -52,6 +63,7 @@ export const search = Effect.fnUntraced(function* (given: ReadonlyArray<string>,
   const path = yield* Path.Path
   const files = new Map<string, FoundFile>()
   const stores = new Map<string, FoundStore>()
+  const retired: Array<FoundStore> = []
   const skipped: Array<Skipped> = []
   const entered = new Set<string>()
   const extension = from === "sqlite_v1" ? ".sqlite" : ".jsonl"
@@ -89,8 +101,11 @@ export const search = Effect.fnUntraced(function* (given: ReadonlyArray<string>,
       ((yield* exists(path.join(at, "manifest.json"))) || (yield* exists(path.join(at, "segments"))))
     if (isContainer) {
       const location = locationOf(path, at)
+      const aside = /^(.+)\.v2\.retired-[0-9]+$/.exec(name)?.[1]
       if (location !== undefined) addStore(location, named)
-      else if (named) skipped.push({ path: at, reason: "this container is not the store of its session" })
+      else if (named && aside !== undefined) {
+        retired.push({ location: { directory: path.dirname(at), sessionId: aside }, container: at, named })
+      } else if (named) skipped.push({ path: at, reason: NOT_ITS_STORE })
       return
     }
     const real = yield* fs.realPath(at).pipe(Effect.mapError(fromPlatform(at, "list")))
@@ -110,7 +125,7 @@ export const search = Effect.fnUntraced(function* (given: ReadonlyArray<string>,
     )
 
   for (const at of new Set(given)) yield* looked(at, true)
-  return { files: [...files.values()], stores: [...stores.values()], skipped } satisfies Search
+  return { files: [...files.values()], stores: [...stores.values()], retired, skipped } satisfies Search
 })
 
 /** Bytes in which a session's header must lie. */
@@ -173,14 +188,19 @@ export const storeBeside = Effect.fnUntraced(function* (file: FoundFile) {
 
 /**
  * The stores that the arguments lead to: containers, those of the session files that were named, and those whose marker
- * says that there should be one. Fails with what was found where there is none.
+ * says that there should be one; with `retired`, containers that were moved aside too. Fails with what was found where
+ * there is none.
  */
-export const stores = Effect.fnUntraced(function* (given: ReadonlyArray<string>) {
+export const stores = Effect.fnUntraced(function* (
+  given: ReadonlyArray<string>,
+  { retired = false }: { readonly retired?: boolean } = {}
+) {
   const fs = yield* FileSystem.FileSystem
   const sessionStore = yield* SessionStore
   const found = yield* search(given)
-  const skipped = [...found.skipped]
+  const skipped = [...found.skipped, ...(retired ? [] : refuse(found.retired))]
   const stores = new Map<string, FoundStore>()
+  if (retired) for (const store of found.retired) stores.set(store.container, store)
   for (const store of found.stores) {
     const active = yield* sessionStore.active(store.location).pipe(Effect.orElseSucceed(() => undefined))
     const there = yield* fs.exists(store.container).pipe(Effect.orElseSucceed(() => true))

@@ -7,6 +7,16 @@ import * as SafeWrite from "@pi-sessions/session-file/SafeWrite"
 import { explain } from "@pi-sessions/session-file/SessionFileError"
 import { CommandFailed } from "../../Exit.ts"
 
+/** Node takes no more than 2 GiB in one call. */
+const WRITE_BYTES = 1 << 30
+
+const cut = (chunk: Uint8Array): Stream.Stream<Uint8Array> =>
+  chunk.length <= WRITE_BYTES
+    ? Stream.succeed(chunk)
+    : Stream.range(0, Math.ceil(chunk.length / WRITE_BYTES) - 1).pipe(
+        Stream.map((n) => chunk.subarray(n * WRITE_BYTES, (n + 1) * WRITE_BYTES))
+      )
+
 /** Writes `target`; with `force`, what is there gets another name, which is returned. Its directory is made. */
 export const writeNew = Effect.fnUntraced(function* <E, R>(
   target: string,
@@ -32,7 +42,7 @@ export const writeNew = Effect.fnUntraced(function* <E, R>(
   const write = Effect.scoped(
     Effect.gen(function* () {
       const file = yield* fs.open(temporary, { flag: "wx" }).pipe(Effect.mapError(failed))
-      yield* Stream.runForEach(bytes, (chunk) => Effect.mapError(file.writeAll(chunk), failed))
+      yield* Stream.runForEach(Stream.flatMap(bytes, cut), (chunk) => Effect.mapError(file.writeAll(chunk), failed))
       yield* file.sync.pipe(Effect.mapError(failed))
     })
   )

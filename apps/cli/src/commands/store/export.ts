@@ -9,7 +9,7 @@ import { type Sqlite } from "@pi-sessions/sqlite/Sqlite"
 import { SessionStore } from "@pi-sessions/store/SessionStore"
 import * as StoreLayout from "@pi-sessions/store/StoreLayout"
 import * as StoreSalvage from "@pi-sessions/store/StoreSalvage"
-import { type ReadError } from "@pi-sessions/store/StoreReader"
+import * as StoreReader from "@pi-sessions/store/StoreReader"
 import { CommandFailed, UsageError } from "../../Exit.ts"
 import { Invocation } from "../../Invocation.ts"
 import { writeNew } from "./StreamedFile.ts"
@@ -26,7 +26,7 @@ export interface Input {
 
 interface Opened {
   readonly from: string
-  readonly bytes: Stream.Stream<Uint8Array, SessionFileError | ReadError, FileSystem.FileSystem | Sqlite>
+  readonly bytes: Stream.Stream<Uint8Array, SessionFileError | StoreReader.ReadError, FileSystem.FileSystem | Sqlite>
 }
 
 /** What is whole of a container, whatever its marker, manifest and index say; what is not goes to `lost`. */
@@ -34,7 +34,8 @@ const salvaged = Effect.fnUntraced(function* (given: string, lost: Array<StoreSa
   const path = yield* Path.Path
   const found = yield* search([given])
   const file = found.files.find(({ named }) => named)
-  const store = found.stores.find(({ named }) => named) ?? (file === undefined ? undefined : yield* storeBeside(file))
+  const named = found.retired[0] ?? found.stores.find(({ named }) => named)
+  const store = named ?? (file === undefined ? undefined : yield* storeBeside(file))
   if (store === undefined) return yield* nothing("no container to salvage", [given], found.skipped, [])
   const bytes = StoreSalvage.salvage(StoreLayout.of(path, store.container)).pipe(
     Stream.map((segment) => {
@@ -50,6 +51,11 @@ const openSession = Effect.fnUntraced(function* (given: string) {
   const path = yield* Path.Path
   const sessionStore = yield* SessionStore
   const found = yield* search([given])
+  const [aside] = found.retired
+  if (aside !== undefined) {
+    const reader = yield* StoreReader.open(StoreLayout.of(path, aside.container))
+    return { from: aside.container, bytes: Stream.map(reader.payloads, joined) }
+  }
   const file = found.files.find(({ named }) => named)
   const store: FoundStore | undefined =
     found.stores.find(({ named }) => named) ?? (file === undefined ? undefined : yield* storeBeside(file))
@@ -68,7 +74,7 @@ const openSession = Effect.fnUntraced(function* (given: string) {
   }
   if (store !== undefined && (active !== undefined || file === undefined)) {
     const reader = yield* sessionStore.reader(store.location)
-    return { from: store.container, bytes: Stream.map(reader.payloads, (pieces) => Buffer.concat(pieces)) }
+    return { from: store.container, bytes: Stream.map(reader.payloads, joined) }
   }
   if (file === undefined || store === undefined) {
     return yield* new UsageError({ text: `${given}: not a Pi session` })
@@ -138,5 +144,11 @@ export const run = Effect.fnUntraced(
   }),
   Effect.provide(StoreServices.layer)
 )
+
+/** A batch as one piece to write; a long line comes by itself, and is not copied. */
+const joined = (pieces: ReadonlyArray<Uint8Array>): Uint8Array => {
+  const [first] = pieces
+  return first !== undefined && pieces.length === 1 ? first : Buffer.concat(pieces)
+}
 
 const isBrokenPipe = (cause: unknown): boolean => cause instanceof Error && "code" in cause && cause.code === "EPIPE"

@@ -6,7 +6,7 @@ import { CommandFailed } from "../../Exit.ts"
 import { Invocation } from "../../Invocation.ts"
 import * as Table from "../../Table.ts"
 import { type Row, candidates, migrateOne } from "./Migrating.ts"
-import { type FileFormat, type FoundFile, nothing, search, sizeOf } from "./StoreSearch.ts"
+import { type FileFormat, type FoundFile, nothing, refuse, search, sizeOf } from "./StoreSearch.ts"
 import * as StoreServices from "./StoreServices.ts"
 
 export interface Input {
@@ -67,6 +67,7 @@ export const run = Effect.fnUntraced(
     const invocation = yield* Invocation
     const given = input.paths.map(invocation.resolve)
     const found = yield* search(given, Option.getOrUndefined(input.from))
+    const skipped = [...found.skipped, ...refuse(found.retired)]
     const { files, rows: settled } = yield* candidates(found)
     const rows: Array<Row> = [...settled]
     for (const [i, file] of files.entries()) {
@@ -77,15 +78,15 @@ export const run = Effect.fnUntraced(
     const sessions = rows.filter(({ outcome }) => !PASSED_OVER.has(outcome))
     if (sessions.length === 0) {
       const others = rows.length === 0 ? [] : [`${StoreServices.counted(rows.length, "file")} without one`]
-      return yield* nothing("no session found to migrate", given, found.skipped, others)
+      return yield* nothing("no session found to migrate", given, skipped, others)
     }
-    for (const { path, reason } of found.skipped) yield* invocation.note(`warning: ${path}: ${reason}`)
+    for (const { path, reason } of skipped) yield* invocation.note(`warning: ${path}: ${reason}`)
     for (const note of sessions.flatMap(notesOf)) yield* invocation.note(note)
     const counts = count(rows)
     const summary = counts.map(([outcome, count]) => `${count} ${outcome.replaceAll("_", " ")}`).join(", ")
     yield* invocation.result(
       input.json
-        ? JSON.stringify({ summary: Object.fromEntries(counts), sessions: rows, skipped: found.skipped }, null, 2)
+        ? JSON.stringify({ summary: Object.fromEntries(counts), sessions: rows, skipped: skipped }, null, 2)
         : Table.render(
             ["outcome", "entries", "bytes", "session"],
             sessions.map(({ outcome, entries, bytes, container, path }) => [
@@ -97,7 +98,7 @@ export const run = Effect.fnUntraced(
           ).join("\n")
     )
     const bad = sessions.filter(({ outcome }) => outcome === "refused" || outcome === "failed").length
-    if (bad + found.skipped.length > 0) return yield* new CommandFailed({ text: `not all was migrated: ${summary}` })
+    if (bad + skipped.length > 0) return yield* new CommandFailed({ text: `not all was migrated: ${summary}` })
     yield* invocation.note(summary)
   },
   Effect.ensuring(Effect.flatMap(Invocation, ({ progress }) => progress(""))),

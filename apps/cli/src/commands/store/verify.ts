@@ -1,5 +1,6 @@
 /** `pi-sessions store verify` */
 import * as Effect from "effect/Effect"
+import * as FileSystem from "effect/FileSystem"
 import * as Path from "effect/Path"
 import { SessionStore } from "@pi-sessions/store/SessionStore"
 import * as StoreLayout from "@pi-sessions/store/StoreLayout"
@@ -7,7 +8,7 @@ import * as StoreVerify from "@pi-sessions/store/StoreVerify"
 import { CommandFailed } from "../../Exit.ts"
 import { Invocation } from "../../Invocation.ts"
 import { type Input, document, mustBeDone, overStores } from "./StoreRun.ts"
-import { type FoundStore } from "./StoreSearch.ts"
+import { type FoundStore, isRetired } from "./StoreSearch.ts"
 import * as StoreServices from "./StoreServices.ts"
 
 interface Verified {
@@ -15,9 +16,15 @@ interface Verified {
   readonly findings: ReadonlyArray<StoreVerify.Finding>
 }
 
-/** A marker that cannot be read, or that names a container which is not there, is a finding too. */
-const verify = Effect.fnUntraced(function* ({ location }: FoundStore) {
+/** A marker that cannot be read, or that names a store which is not there, is a finding too. */
+const verify = Effect.fnUntraced(function* (store: FoundStore) {
+  const { location } = store
   const path = yield* Path.Path
+  if (isRetired(store)) {
+    const report = yield* StoreVerify.verify(StoreLayout.of(path, store.container), { sessionId: location.sessionId })
+    return { report, findings: report.findings } satisfies Verified
+  }
+  const fs = yield* FileSystem.FileSystem
   const sessionStore = yield* SessionStore
   const broken = (at: string, byte_offset: number, message: string): Verified => ({
     report: undefined,
@@ -27,13 +34,13 @@ const verify = Effect.fnUntraced(function* ({ location }: FoundStore) {
     Effect.map((report): Verified => ({ report, findings: report.findings })),
     Effect.catchTag("StoreDamaged", (error) => Effect.succeed(broken(error.path, error.byteOffset, error.reason))),
     Effect.catchTag("StoreNotFound", (error) =>
-      Effect.flatMap(sessionStore.active(location), (active) =>
-        active?.active === "native_v2"
-          ? Effect.succeed(
-              broken(StoreLayout.names(path, location).active, 0, `the active store, ${active.path}, is not there`)
-            )
-          : Effect.fail(error)
-      )
+      Effect.gen(function* () {
+        const active = yield* sessionStore.active(location)
+        if (active === undefined) return yield* error
+        const file = path.resolve(location.directory, active.path)
+        if (yield* fs.exists(file).pipe(Effect.orElseSucceed(() => false))) return yield* error
+        return broken(StoreLayout.names(path, location).active, 0, `the active store, ${active.path}, is not there`)
+      })
     )
   )
 })
@@ -57,7 +64,7 @@ const shown = ({ report, findings }: Verified) => ({
 export const run = Effect.fnUntraced(
   function* (input: Input) {
     const invocation = yield* Invocation
-    const verified = yield* overStores(input.paths, verify)
+    const verified = yield* overStores(input.paths, verify, { retired: true })
     const findings = verified.done.flatMap(({ value }) => value.findings)
     if (input.json) yield* invocation.result(document(verified, shown))
     else for (const finding of findings) yield* invocation.result(StoreVerify.format(finding))

@@ -1,4 +1,7 @@
-/** Points in time as a person gives them: a day, a day and time, or how long ago. */
+/** Points in time as a person gives them (a day, a day and time, or how long ago) and reads them: of this machine's zone. */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import { UsageError } from "./Exit.ts"
 
 const AGO: { readonly [unit: string]: number } = {
   m: 60_000,
@@ -29,10 +32,22 @@ export const parse = (given: string, nowMs: number, end = false): number | undef
   return Number.isNaN(time) ? undefined : time
 }
 
+/** The time that a flag gives, in Unix milliseconds; of `--until` a day counts whole. */
+export const fromFlag = Effect.fnUntraced(function* (flag: string, given: string) {
+  const time = parse(given, yield* Clock.currentTimeMillis, flag === "--until")
+  if (time !== undefined) return time
+  const text = `${flag}: ${JSON.stringify(given)} is no point in time; give 2026-02-25, 2026-02-25T08:30, or how long ago: 30m, 12h, 7d, 2w`
+  return yield* new UsageError({ text })
+})
+
+const two = (value: number): string => String(value).padStart(2, "0")
+
 /** Day and time in this machine's zone. */
 export const show = (ms: number): string => {
   const date = new Date(ms)
-  const two = (value: number): string => String(value).padStart(2, "0")
   const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
   return `${day} ${two(date.getHours())}:${two(date.getMinutes())}`
 }
+
+/** The same, to the second. */
+export const showSeconds = (ms: number): string => `${show(ms)}:${two(new Date(ms).getSeconds())}`
