@@ -5,7 +5,6 @@ import { type CatalogSession } from "@pi-sessions/catalog/CatalogSession"
 import type * as Session from "@pi-sessions/core/Session"
 import { type SessionTree } from "@pi-sessions/core/SessionTree"
 import * as EntryReference from "@pi-sessions/report/EntryReference"
-import * as TerminalText from "@pi-sessions/report/TerminalText"
 import { SessionSource } from "@pi-sessions/session-file/SessionSource"
 import { CommandFailed, UsageError } from "./Exit.ts"
 import * as SessionPicker from "./SessionPicker.ts"
@@ -19,9 +18,7 @@ export interface ReadSession {
 export const read = Effect.fnUntraced(function* (reference: Option.Option<string>) {
   const ref = yield* SessionPicker.choose(reference)
   const source = yield* SessionSource
-  const session = yield* source
-    .read(ref)
-    .pipe(Effect.mapError((error) => new CommandFailed({ text: TerminalText.harmless(error.message) })))
+  const session = yield* source.read(ref).pipe(Effect.mapError((error) => new CommandFailed({ text: error.message })))
   return { ref, session } satisfies ReadSession
 })
 

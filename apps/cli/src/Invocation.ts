@@ -15,7 +15,7 @@ export class Invocation extends Context.Service<
     readonly cwd: string
     /** An absolute path from one that a person gave. */
     readonly resolve: (path: string) => string
-    /** Writes a result to stdout, newline added. */
+    /** Writes a result to stdout, newline added; to a terminal nothing goes that could steer it. */
     readonly result: (text: string) => Effect.Effect<void>
     /** Writes a note to stderr, newline added. What it quotes of files and sessions is made harmless. */
     readonly note: (text: string) => Effect.Effect<void>
@@ -30,13 +30,14 @@ export class Invocation extends Context.Service<
       const stdio = yield* Stdio.Stdio
       const stood = yield* Config.String("PI_SESSIONS_CWD").pipe(Config.withDefault("."))
       const isTerminal = yield* stdio.stderrIsTerminal
+      const isShown = yield* stdio.stdoutIsTerminal
       const cwd = path.resolve(stood)
       const write = (text: string, to: "stdout" | "stderr") =>
         Stream.run(Stream.make(text), stdio[to]({ endOnDone: false })).pipe(Effect.ignore)
       return Invocation.of({
         cwd,
         resolve: (given) => path.resolve(cwd, given),
-        result: (text) => write(`${text}\n`, "stdout"),
+        result: (text) => write(`${isShown ? harmless(text) : text}\n`, "stdout"),
         note: (text) => write(`${harmless(text)}\n`, "stderr"),
         progress: (text) => (isTerminal ? write(`\r\u001b[K${harmless(text)}`, "stderr") : Effect.void)
       })

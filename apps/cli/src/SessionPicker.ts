@@ -60,10 +60,10 @@ export const choose = Effect.fnUntraced(
     return yield* asks ? ask(newest) : unasked(newest)
   },
   Effect.catchTag(["SessionNotFound", "AmbiguousSession"], (error) =>
-    Effect.fail(new UsageError({ text: TerminalText.harmless(error.message) }))
+    Effect.fail(new UsageError({ text: error.message }))
   ),
   Effect.catchTag("SessionFileError", (error) => {
-    const text = TerminalText.harmless(error.message)
+    const text = error.message
     return Effect.fail(error.reason === NOT_THERE ? new UsageError({ text }) : new CommandFailed({ text }))
   }),
   Effect.catchTag("ConfigError", (error) => Effect.fail(new CommandFailed({ text: error.message })))

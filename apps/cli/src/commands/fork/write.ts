@@ -79,9 +79,7 @@ export const run = Effect.fnUntraced(function* (input: Input) {
         })
       )
     ),
-    Effect.mapError((error) =>
-      error._tag === "CommandFailed" ? error : new CommandFailed({ text: TerminalText.harmless(error.message) })
-    )
+    Effect.mapError((error) => (error._tag === "CommandFailed" ? error : new CommandFailed({ text: error.message })))
   )
   const entries = forked.tree.getEntries().length
   yield* invocation.note(`${entries} ${entries === 1 ? "entry" : "entries"} of ${TerminalText.line(ref.path)}`)

@@ -24,7 +24,7 @@ const nowhere = (): UsageError =>
 /** Errors of the catalog as this program ends with them. */
 const told = (error: { readonly _tag: string; readonly message: string; readonly reason?: unknown }) => {
   if (error instanceof UsageError || error instanceof CommandFailed) return error
-  const text = TerminalText.harmless(error.message)
+  const text = error.message
   return error.reason === NOT_THERE ? new UsageError({ text }) : new CommandFailed({ text })
 }
 
@@ -43,7 +43,7 @@ export const status = Effect.fnUntraced(
     for (const { file, problem } of found) {
       if (problem === undefined) continue
       const remedy = problem.damaged ? "; index refresh makes a new one" : ""
-      yield* invocation.note(TerminalText.harmless(`warning: ${file}: ${problem.reason}${remedy}`))
+      yield* invocation.note(`warning: ${file}: ${problem.reason}${remedy}`)
     }
     const rows = found.map(({ current, gone, missing, others, root, sessions, stale }) => [
       sessions,
@@ -102,7 +102,7 @@ export const refresh = Effect.fnUntraced(
 const notes = Effect.fnUntraced(function* ({ file, movedAside, unread }: RefreshedIndex) {
   const { note } = yield* Invocation
   if (movedAside !== undefined) {
-    yield* note(TerminalText.harmless(`warning: ${file} was damaged; it is ${movedAside} now, and a new one was made`))
+    yield* note(`warning: ${file} was damaged; it is ${movedAside} now, and a new one was made`)
   }
-  for (const { path, reason } of unread) yield* note(TerminalText.harmless(`warning: ${path}: ${reason}`))
+  for (const { path, reason } of unread) yield* note(`warning: ${path}: ${reason}`)
 })

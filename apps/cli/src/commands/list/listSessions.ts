@@ -227,7 +227,7 @@ export const run = Effect.fnUntraced(
   Effect.ensuring(Effect.flatMap(Invocation, ({ progress }) => progress(""))),
   Effect.mapError((error) => {
     if (error._tag === "UsageError") return error
-    const text = TerminalText.harmless(error.message)
+    const text = error.message
     const isAbsent = error._tag === "SessionFileError" && error.reason === "no such file or directory"
     return isAbsent ? new UsageError({ text }) : new CommandFailed({ text })
   }),

@@ -175,7 +175,7 @@ const nothing = (
           : ""
   const failed = unread === 0 ? "" : `; ${unread} could not be read`
   const text = `nothing matches ${JSON.stringify(input.pattern)} in ${scope} of ${counted}: ${where}${gone}${failed}${advice}`
-  return refuse(TerminalText.harmless(text))
+  return refuse(text)
 }
 
 const searchAll = Effect.fnUntraced(function* (input: Input, pattern: SearchPattern.SearchPattern, catalog: Catalog) {
@@ -197,7 +197,7 @@ const searchAll = Effect.fnUntraced(function* (input: Input, pattern: SearchPatt
     ...(Option.isSome(input.limit) ? { limit: input.limit.value } : {}),
     onNote: ({ path, reason }: SearchNote) => {
       unread++
-      return invocation.note(TerminalText.harmless(`warning: ${path}: ${reason}`))
+      return invocation.note(`warning: ${path}: ${reason}`)
     },
     onProgress: (done, total) =>
       done % PROGRESS_EVERY === 0 ? invocation.progress(`${done} of ${total} sessions`) : Effect.void
@@ -240,7 +240,7 @@ export const run = Effect.fnUntraced(
   Effect.ensuring(Effect.flatMap(Invocation, ({ progress }) => progress(""))),
   Effect.mapError((error) => {
     if (error._tag === "UsageError") return error
-    const text = TerminalText.harmless(error.message)
+    const text = error.message
     const isWrong =
       error._tag === "InvalidPattern" ||
       (error._tag === "SessionFileError" && error.reason === "no such file or directory")
