@@ -9,17 +9,20 @@ import * as Option from "effect/Option"
 import * as Path from "effect/Path"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import * as Scope from "effect/Scope"
+import type * as Scope from "effect/Scope"
 import * as SafeWrite from "@pi-sessions/session-file/SafeWrite"
 import { SessionFileError, fromPlatform } from "@pi-sessions/session-file/SessionFileError"
 import { OutputNotOurs } from "./ExtractError.ts"
 import { type ExtractReport, REPORT_KIND } from "./ExtractReport.ts"
-import { type DatasetFile } from "./Sample.ts"
+import { type DataFile, type DatasetFile, type Sidecar } from "./Sample.ts"
 import { type Recorded, Split } from "./Splits.ts"
 
 const REPORT_FILE = "report.json"
 
-/** The file of a split that holds lines of one shape. */
+/** What lines and sidecars are called; nothing else is taken away, whatever a report says. */
+const OURS = new Set([".jsonl", ".json", ".yml"])
+
+/** The file of a split that holds lines of one shape, where the format has no names of its own. */
 export const fileName = (split: Split, file: DatasetFile): string =>
   `${split}${file === "train" ? "" : `-${file}`}.jsonl`
 
@@ -28,7 +31,10 @@ const NAMED = 5
 
 const EarlierReport = Schema.Struct({
   kind: Schema.Literals([REPORT_KIND, "pi-sessions/extract-report/1"]),
-  outputs: Schema.Struct({ files: Schema.optionalKey(Schema.Array(Schema.Struct({ path: Schema.String }))) })
+  outputs: Schema.Struct({
+    files: Schema.optionalKey(Schema.Array(Schema.Struct({ path: Schema.String }))),
+    sidecars: Schema.optionalKey(Schema.Array(Schema.String))
+  })
 })
 const decodeReport = Schema.decodeUnknownResult(Schema.fromJsonString(EarlierReport))
 
@@ -55,8 +61,18 @@ export const check = Effect.fn("DatasetDirectory.check")(function* (
   return yield* new OutputNotOurs({ path: out, files: files.slice(0, NAMED) })
 })
 
+/** A file of lines while it is written. */
+export type TargetFile = Omit<DataFile, "lines">
+
 /** Writes a line to one of the files. */
-export type WriteLine = (split: Split, file: DatasetFile, line: string) => Effect.Effect<void, SessionFileError>
+export type WriteLine = (to: TargetFile, line: string) => Effect.Effect<void, SessionFileError>
+
+export interface WriteOptions {
+  /** The file that is there even when it has no lines. */
+  readonly train: TargetFile
+  /** What stands beside the files that have lines. */
+  readonly sidecars: (files: ReadonlyArray<DataFile>) => ReadonlyArray<Sidecar>
+}
 
 /**
  * Writes the lines that `use` hands over, in that order, and makes the directory when it is missing. They replace those
@@ -65,6 +81,7 @@ export type WriteLine = (split: Split, file: DatasetFile, line: string) => Effec
  */
 export const writeSamples = Effect.fnUntraced(function* <A, E, R>(
   out: string,
+  options: WriteOptions,
   use: (write: WriteLine) => Effect.Effect<A, E, R>
 ): Effect.fn.Return<
   { readonly result: A; readonly outputs: ExtractReport["outputs"] },
@@ -75,35 +92,46 @@ export const writeSamples = Effect.fnUntraced(function* <A, E, R>(
   const path = yield* Path.Path
   const failed = fromPlatform(out, "write")
   yield* fs.makeDirectory(out, { recursive: true }).pipe(Effect.mapError(failed))
-  const train = path.resolve(out, fileName("train", "train"))
   return yield* Effect.scoped(
     Effect.gen(function* () {
       const services = yield* Effect.context<FileSystem.FileSystem | Path.Path | Scope.Scope>()
-      const opened = new Map<string, TemporaryFile>()
-      const open = Effect.fnUntraced(function* (target: string) {
-        const known = opened.get(target)
+      const opened = new Map<string, TemporaryFile & { readonly target: TargetFile }>()
+      const open = Effect.fnUntraced(function* (target: TargetFile) {
+        const known = opened.get(target.name)
         if (known !== undefined) return known
-        const file = yield* Effect.provideContext(openTemporary(target), services)
-        opened.set(target, file)
-        return file
+        const file = yield* Effect.provideContext(openTemporary(path.resolve(out, target.name)), services)
+        const made = { ...file, target }
+        opened.set(target.name, made)
+        return made
       })
-      yield* open(train)
-      const result = yield* use((split, file, line) =>
-        Effect.flatMap(open(path.resolve(out, fileName(split, file))), ({ write }) => write(line))
-      )
+      yield* open(options.train)
+      const result = yield* use((to, line) => Effect.flatMap(open(to), ({ write }) => write(line)))
       const before = yield* earlierReport(out)
-      const files = [...opened].sort(([a], [b]) => (a < b ? -1 : 1))
-      for (const [, file] of files) yield* file.keep
-      // A file of an earlier run that this one has no lines for would pass for a part of it.
-      for (const { path: old } of before?.outputs.files ?? []) {
-        const isHere = path.dirname(old) === path.resolve(out) && path.extname(old) === ".jsonl"
-        if (isHere && !opened.has(old)) yield* fs.remove(old, { force: true }).pipe(Effect.mapError(failed))
+      const files = [...opened.values()].sort((a, b) => (a.target.name < b.target.name ? -1 : 1))
+      const sidecars = options.sidecars(files.map(({ lines, target }) => ({ ...target, lines: lines() })))
+      for (const file of files) yield* file.keep
+      for (const { name, text } of sidecars) {
+        const target = path.resolve(out, name)
+        const bytes = new TextEncoder().encode(text)
+        yield* SafeWrite.write(target, [bytes], "replace").pipe(Effect.mapError(fromPlatform(target, "write")))
+      }
+      // A file of an earlier run that this one has not written would pass for a part of it.
+      const written = new Set([...opened.keys(), ...sidecars.map(({ name }) => name)])
+      for (const old of [
+        ...(before?.outputs.files ?? []).map((file) => file.path),
+        ...(before?.outputs.sidecars ?? [])
+      ]) {
+        const isOurs = path.dirname(old) === path.resolve(out) && OURS.has(path.extname(old))
+        const isStale = isOurs && path.basename(old) !== REPORT_FILE && !written.has(path.basename(old))
+        if (isStale) yield* fs.remove(old, { force: true }).pipe(Effect.mapError(failed))
       }
       yield* SafeWrite.syncDirectory(path.resolve(out)).pipe(Effect.mapError(failed))
+      const inOut = (name: string) => path.resolve(out, name)
       const outputs = {
-        train,
-        files: files.map(([path, { lines }]) => ({ path, samples: lines() })),
-        report: path.resolve(out, REPORT_FILE)
+        train: inOut(options.train.name),
+        files: files.map(({ lines, target }) => ({ path: inOut(target.name), samples: lines() })),
+        ...(sidecars.length === 0 ? {} : { sidecars: sidecars.map(({ name }) => inOut(name)) }),
+        report: inOut(REPORT_FILE)
       }
       return { result, outputs }
     })

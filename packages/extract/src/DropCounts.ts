@@ -38,16 +38,35 @@ export const DropReason = Schema.Literals([
   "invalid_arguments",
   /** A message after the last assistant message: nothing to learn from it. */
   "trailing_message",
-  /** `sharegpt`: a sample must begin with the human side. */
+  /** An answer that fits into no window of `--max-tokens` together with its question. */
+  "target_over_budget",
+  /** `sharegpt`, `mistral`, `lora-forge`: a sample must begin with the human side. */
   "leading_assistant_turn",
   /** `sharegpt`: text beside a tool call has no place there. */
   "text_beside_tool_call",
   /** `sharegpt`: thinking that holds the very marks that set thinking or calls apart. */
   "reasoning_with_marks",
-  /** `sharegpt`: kept, but the border to its neighbour is gone. */
+  /** Kept, but the border to its neighbour is gone, where a format wants the sides to take turns. */
   "merged_user_turn",
   "merged_assistant_turn",
-  "user_text_in_observation"
+  "user_text_in_observation",
+  /** `openai`, `mistral`, `lora-forge`: there is no place for thinking. */
+  "reasoning",
+  /** `openai`: no id of this length or with these characters is taken; it is another one, on call and result alike. */
+  "replaced_call_id",
+  /** `lora-forge`: its windows leave out what stands too far before their answers. */
+  "earlier_turn",
+  /** `lora-forge`: an answer of the context, told as text of the human side, since it may not be trained on. */
+  "answer_as_text",
+  /** `lora-forge`: what `gt prime` said stands as the system prompt. */
+  "prime_as_system",
+  /** `lora-forge`: nobody knows a system prompt; one that names the role stands in its place. */
+  "made_system_prompt",
+  /** `lora-forge`: a tool result cut in the middle, and lines that it calls noise. */
+  "cut_tool_result",
+  "noise_line",
+  /** `lora-forge`: text that looks like the marks around calls and results; its `<` stands as `&lt;`. */
+  "escaped_mark"
 ])
 export type DropReason = typeof DropReason.Type
 

@@ -27,11 +27,21 @@ import { DistinctTargets } from "./DistinctTargets.ts"
 import { NothingMatched, type OutputNotOurs } from "./ExtractError.ts"
 import { type ExtractOptions } from "./ExtractOptions.ts"
 import { type ExtractReport, type ReportRow } from "./ExtractReport.ts"
+import { FORMATS } from "./Formats.ts"
 import { SessionEvidence } from "./SessionEvidence.ts"
-import { type SplitRule } from "./Splits.ts"
+import { type DataFile, type DatasetFile, type Sidecar } from "./Sample.ts"
+import { type Split, type SplitRule } from "./Splits.ts"
 import * as ToldContexts from "./ToldContexts.ts"
 import * as ReportTally from "./internal/reportTally.ts"
-import { type CutSession, type Selected, cutSession, nothingOf, rowOf, toLines } from "./internal/sessionLines.ts"
+import {
+  type CutSession,
+  type KnownLines,
+  type Selected,
+  cutSession,
+  nothingOf,
+  rowOf,
+  toLines
+} from "./internal/sessionLines.ts"
 
 export type { ExtractOptions, Selection } from "./ExtractOptions.ts"
 
@@ -194,16 +204,36 @@ const make = Effect.gen(function* () {
       }
     }
 
-    const distinct = new DistinctTargets()
-    const { outputs } = yield* DatasetDirectory.writeSamples(options.out, (write) =>
+    const format = FORMATS[options.format]
+    const filesOf = (split: Split, file: DatasetFile, role: GasTown.Role): ReadonlyArray<DatasetDirectory.TargetFile> =>
+      (format.fileNames?.({ split, role }) ?? [DatasetDirectory.fileName(split, file)]).map((name) => {
+        return { name, split, file }
+      })
+    const sessionLines: Array<string> = []
+    const sidecars = (files: ReadonlyArray<DataFile>): ReadonlyArray<Sidecar> => [
+      ...(format.sidecars?.(files) ?? []),
+      ...(format.sessions === undefined
+        ? []
+        : [{ name: format.sessions.fileName, text: sessionLines.map((line) => `${line}\n`).join("") }])
+    ]
+    const [train = { name: "train.jsonl", split: "train", file: "train" } as const] = filesOf(
+      "train",
+      "train",
+      "unknown"
+    )
+    const known: KnownLines = { distinct: new DistinctTargets(), fingerprints: new Set() }
+    const { outputs } = yield* DatasetDirectory.writeSamples(options.out, { train, sidecars }, (write) =>
       Stream.fromIterable(taken).pipe(
         Stream.mapEffect((one) => extract(one, options, told), { concurrency: SESSIONS_AT_ONCE }),
         Stream.runForEach((session) =>
           Effect.gen(function* () {
-            const { lines, row } = toLines(session, distinct, options)
+            const { lines, row, sessionLine } = toLines(session, known, options)
             const fate = fates.get(row.path)
             const split = fate?._tag === "Taken" ? fate.split : "train"
-            for (const { file, line } of lines) yield* write(split, file, line)
+            for (const { file, line } of lines) {
+              for (const target of filesOf(split, file, row.role ?? "unknown")) yield* write(target, line)
+            }
+            if (sessionLine !== undefined) sessionLines.push(sessionLine)
             yield* leave(lines.length === 0 ? row : { ...row, split })
           })
         )

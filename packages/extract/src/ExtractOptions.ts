@@ -3,7 +3,7 @@ import type * as Effect from "effect/Effect"
 import { type GivenContext } from "./GivenContext.ts"
 import { type Overflow } from "./Overflow.ts"
 import { type Reasoning } from "./Reasoning.ts"
-import { type FormatName } from "./Sample.ts"
+import { type ArgumentsForm, type FormatName } from "./Sample.ts"
 import { type SplitRule } from "./Splits.ts"
 
 /** Which sessions. What is not given takes all. */
@@ -26,6 +26,8 @@ export interface Selection {
 
 export interface ExtractOptions extends Selection {
   readonly format: FormatName
+  /** How arguments of calls are written, where the format's trainer reads both; as the format has it unless told. */
+  readonly arguments?: ArgumentsForm
   /** The directory to write to. */
   readonly out: string
   /** The active branch of each session, or all of them. */

@@ -28,7 +28,7 @@ export const SampleDropReason = Schema.Literals([
   "over_budget",
   /** A tool has a name that the format's trainer does not take. */
   "tool_name",
-  /** `lora-forge`: it begins with a system prompt, and nobody knows one. */
+  /** `lora-forge`: it begins with a system prompt; nobody knows one, nor whose session it is. */
   "no_system_prompt",
   /** `lora-forge`: too little in it, by the rules of its quality filter. */
   "low_quality",
@@ -142,6 +142,8 @@ export const ExtractReport = Schema.Struct({
     train: Schema.String,
     /** All files with lines, that of the training split among them. */
     files: Schema.Array(Schema.Struct({ path: Schema.String, samples: Schema.Int })),
+    /** What the format has beside them. */
+    sidecars: Schema.optionalKey(Schema.Array(Schema.String)),
     report: Schema.String
   }),
   /** In order of path. */

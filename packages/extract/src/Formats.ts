@@ -1,9 +1,21 @@
 /** The formats by name. */
+import { AxolotlFormat } from "./AxolotlFormat.ts"
+import { LlamaFactoryFormat } from "./LlamaFactoryFormat.ts"
+import { LoraForgeFormat } from "./LoraForgeFormat.ts"
 import { MessagesFormat } from "./MessagesFormat.ts"
+import { MistralFormat } from "./MistralFormat.ts"
+import { MsSwiftFormat } from "./MsSwiftFormat.ts"
+import { OpenAiFormat } from "./OpenAiFormat.ts"
 import { type FormatName, type SampleFormat } from "./Sample.ts"
 import { ShareGptFormat } from "./ShareGptFormat.ts"
 
 export const FORMATS: { readonly [Name in FormatName]: SampleFormat<unknown> } = {
   messages: MessagesFormat,
-  sharegpt: ShareGptFormat
+  axolotl: AxolotlFormat,
+  sharegpt: ShareGptFormat,
+  "llama-factory": LlamaFactoryFormat,
+  "ms-swift": MsSwiftFormat,
+  openai: OpenAiFormat,
+  mistral: MistralFormat,
+  "lora-forge": LoraForgeFormat
 }

@@ -2,53 +2,34 @@
  * Format `messages`: TRL's conversational shapes with tools, which Unsloth reads too. Arguments are objects, as the
  * templates of Qwen and Llama iterate over them. A tool's error mark has no place in it; the metadata counts them.
  *
- * TRL trains on every answer in `messages`. A sample whose context holds answers that are no targets is written as
- * `prompt` and `completion` instead, of which TRL trains on the completion only; such lines stand in a file of their own.
+ * With `assistant_only_loss`, TRL trains on every answer in `messages` (without it, on all that anybody says). A sample
+ * whose context holds answers that are no targets is written as `prompt` and `completion` instead, of which TRL trains on
+ * the completion only; it too may hold tool messages and a person's, so both files want `assistant_only_loss`. Such lines
+ * stand in a file of their own.
  *
  * A sample ends on an assistant message, since nothing is learnt from what follows the last one, and never begins with a
  * tool message. Consecutive messages of one role stay as they are.
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import { AnyJson } from "@pi-sessions/core/Json"
+import {
+  type BrokenRule,
+  ChatMessage,
+  ChatTools,
+  brokenOrder,
+  brokenTools,
+  messagesOf,
+  toolsOf
+} from "./ChatMessages.ts"
 import { DropTally, sum } from "./DropCounts.ts"
 import { InvalidSample, type Projection, type SampleFormat, SampleMetadata, metadataOf } from "./Sample.ts"
-import { ToolDefinition } from "./ToolDefinition.ts"
 import { type TrainingSample } from "./TrainingSample.ts"
-import { type Turn } from "./Turn.ts"
 import * as ReadSample from "./internal/readSample.ts"
-
-const FunctionCall = Schema.Struct({
-  id: Schema.NonEmptyString,
-  type: Schema.Literal("function"),
-  function: Schema.Struct({ name: Schema.String, arguments: Schema.Record(Schema.String, AnyJson) })
-})
-
-export const ChatMessage = Schema.Union([
-  Schema.Struct({ role: Schema.Literal("system"), content: Schema.String }),
-  Schema.Struct({ role: Schema.Literal("user"), content: Schema.String }),
-  Schema.Struct({
-    role: Schema.Literal("assistant"),
-    content: Schema.String,
-    /** The thinking. */
-    reasoning_content: Schema.optionalKey(Schema.String),
-    tool_calls: Schema.optionalKey(Schema.NonEmptyArray(FunctionCall))
-  }),
-  Schema.Struct({
-    role: Schema.Literal("tool"),
-    tool_call_id: Schema.NonEmptyString,
-    name: Schema.String,
-    content: Schema.String
-  })
-]).pipe(Schema.toTaggedUnion("role"))
-export type ChatMessage = typeof ChatMessage.Type
-
-const Tools = Schema.Array(Schema.Struct({ type: Schema.Literal("function"), function: ToolDefinition }))
 
 /** Every answer is a target. */
 export const MessagesSample = Schema.Struct({
   messages: Schema.NonEmptyArray(ChatMessage),
-  tools: Tools,
+  tools: ChatTools,
   metadata: SampleMetadata
 })
 export type MessagesSample = typeof MessagesSample.Type
@@ -57,40 +38,10 @@ export type MessagesSample = typeof MessagesSample.Type
 export const CompletionSample = Schema.Struct({
   prompt: Schema.NonEmptyArray(ChatMessage),
   completion: Schema.NonEmptyArray(ChatMessage),
-  tools: Tools,
+  tools: ChatTools,
   metadata: SampleMetadata
 })
 export type CompletionSample = typeof CompletionSample.Type
-
-const messagesOf = (turn: Turn): ReadonlyArray<ChatMessage> => {
-  const { content, metadata, role, tool_calls, tool_results } = turn
-  switch (role) {
-    case "system":
-      return [{ role, content }]
-    case "assistant": {
-      const [first, ...others] = tool_calls.map(({ arguments: args, id, name }) => ({
-        id,
-        type: "function" as const,
-        function: { name, arguments: args }
-      }))
-      return [
-        {
-          role,
-          content,
-          ...(metadata.reasoning === undefined ? {} : { reasoning_content: metadata.reasoning }),
-          ...(first === undefined ? {} : { tool_calls: [first, ...others] })
-        }
-      ]
-    }
-    case "user": {
-      const results = tool_results.map((result): ChatMessage => {
-        const { content, tool_call_id, tool_name } = result
-        return { role: "tool", tool_call_id, name: tool_name, content }
-      })
-      return content === "" ? results : [...results, { role, content }]
-    }
-  }
-}
 
 type Line = MessagesSample | CompletionSample
 
@@ -104,7 +55,7 @@ const project = (sample: TrainingSample): Projection<Line> => {
   dropped.add("trailing_message", after.length - rest.length - 1)
   const all = sum([sample.metadata.dropped, dropped.counts])
   const common = {
-    tools: sample.tools.map((tool) => ({ type: "function" as const, function: tool })),
+    tools: toolsOf(sample),
     metadata: metadataOf(sample, all)
   }
   if (first !== undefined && sample.metadata.context_answers > 0) {
@@ -116,33 +67,8 @@ const project = (sample: TrainingSample): Projection<Line> => {
 }
 
 /** The first broken rule among those that a shape cannot say. */
-const brokenRule = (
-  messages: ReadonlyArray<ChatMessage>,
-  tools: Line["tools"]
-): readonly [at: string, issue: string] | undefined => {
-  /** Calls of the latest assistant message that have no result yet. */
-  let open = new Map<string, string>()
-  for (const [index, message] of messages.entries()) {
-    const at = `messages[${index}]`
-    if (message.role === "tool") {
-      const name = open.get(message.tool_call_id)
-      if (name === undefined) return [at, "a tool message that answers no open call of the assistant message before it"]
-      if (name !== message.name) return [at, "a tool message under another name than its call"]
-      open.delete(message.tool_call_id)
-      continue
-    }
-    if (open.size > 0) return [at, "a call of the assistant message before it has no tool message"]
-    if (message.role === "system" && index > 0) return [at, "a system message that is not the first"]
-    if (message.role !== "assistant") continue
-    const calls = message.tool_calls ?? []
-    if (message.content.trim() === "" && calls.length === 0) return [at, "an assistant message without text or calls"]
-    open = new Map(calls.map((call) => [call.id, call.function.name]))
-    if (open.size < calls.length) return [at, "two calls with one id"]
-  }
-  if (messages.at(-1)?.role !== "assistant") return ["messages", "the last message is not the assistant's"]
-  const names = new Set(tools.map((tool) => tool.function.name))
-  return names.size < tools.length ? ["tools", "two tools with one name"] : undefined
-}
+const brokenRule = (messages: ReadonlyArray<ChatMessage>, tools: Line["tools"]): BrokenRule | undefined =>
+  brokenOrder(messages) ?? brokenTools(tools)
 
 const readMessages = ReadSample.make("messages", MessagesSample)
 const readCompletion = ReadSample.make("messages", CompletionSample)
@@ -150,7 +76,7 @@ const readCompletion = ReadSample.make("messages", CompletionSample)
 const read = (line: string): Result.Result<Line, InvalidSample> =>
   line.startsWith('{"prompt":') ? readCompletion(line) : readMessages(line)
 
-const brokenBorder = ({ completion }: CompletionSample): readonly [at: string, issue: string] | undefined =>
+const brokenBorder = ({ completion }: CompletionSample): BrokenRule | undefined =>
   completion[0].role === "assistant" ? undefined : ["completion[0]", "a completion that does not begin with an answer"]
 
 const validate = (line: string): Result.Result<Line, InvalidSample> =>

@@ -7,10 +7,20 @@ import type * as Result from "effect/Result"
 import * as GasTown from "@pi-sessions/core/GasTown"
 import * as PiProfile from "@pi-sessions/core/PiProfile"
 import { type DropCounts } from "./DropCounts.ts"
+import { type Split } from "./Splits.ts"
 import { ToolsSource } from "./ToolDefinition.ts"
 import { SampleContext, SampleStart, SystemSource, type TrainingSample } from "./TrainingSample.ts"
 
-export const FormatName = Schema.Literals(["messages", "sharegpt"])
+export const FormatName = Schema.Literals([
+  "messages",
+  "axolotl",
+  "sharegpt",
+  "llama-factory",
+  "ms-swift",
+  "openai",
+  "mistral",
+  "lora-forge"
+])
 export type FormatName = typeof FormatName.Type
 
 /**
@@ -82,11 +92,19 @@ export const metadataOf = (sample: TrainingSample, dropped: DropCounts): SampleM
   }
 }
 
-/**
- * Why a format has no line for a sample. `context_answers`: it would train on answers that are context here, since it
- * has no masks.
- */
-export type NoLine = "no_assistant_turn" | "context_answers"
+/** Why a format has no line for a sample. */
+export const NoLine = Schema.Literals([
+  "no_assistant_turn",
+  /** It would train on answers that are context here, since it has no masks. */
+  "context_answers",
+  /** Its trainer takes no tool of such a name. */
+  "tool_name",
+  /** `lora-forge`: a conversation begins with a system prompt; nobody knows one, nor whose session it is. */
+  "no_system_prompt",
+  /** `lora-forge`: too little in it, by the rules of its quality filter. */
+  "low_quality"
+])
+export type NoLine = typeof NoLine.Type
 
 /** What a format made of a sample. */
 export type Projection<S> =
@@ -97,6 +115,8 @@ export type Projection<S> =
       readonly file: DatasetFile
       /** What the sample lost when it was cut, and what it lost to this format. */
       readonly dropped: DropCounts
+      /** Where the format has rules of its own against duplicates: of lines that share one, the first is kept. */
+      readonly fingerprint?: string
     }
   | { readonly _tag: "None"; readonly reason: NoLine }
 
@@ -112,14 +132,71 @@ export class InvalidSample extends Schema.TaggedError<InvalidSample>()("InvalidS
   issue: Schema.String
 }) {
   override get message(): string {
-    return `not a ${this.format} sample: ${this.at === "" ? "" : `${this.at}: `}${this.issue}`
+    return `not a sample of ${this.format}: ${this.at === "" ? "" : `${this.at}: `}${this.issue}`
+  }
+}
+
+/** How the arguments of calls are written. */
+export const ArgumentsForm = Schema.Literals(["object", "string"])
+export type ArgumentsForm = typeof ArgumentsForm.Type
+
+export interface ProjectOptions {
+  /** For trainers that read both; each such format has its own default, and the others look away. */
+  readonly arguments?: ArgumentsForm
+  /** Which piece of its session the sample is, from 0; for formats that number them. */
+  readonly piece?: number
+}
+
+/** A file of lines, as it was written. */
+export interface DataFile {
+  /** Within the dataset's directory. */
+  readonly name: string
+  readonly split: Split
+  readonly file: DatasetFile
+  readonly lines: number
+}
+
+/** A file beside the data that its trainer reads, or that a person does. */
+export interface Sidecar {
+  readonly name: string
+  readonly text: string
+}
+
+/** What stands in a dataset's directory, as far as a format's trainer is concerned. */
+export interface Dataset {
+  readonly files: ReadonlyArray<DataFile>
+  readonly sidecars: ReadonlyArray<Sidecar>
+}
+
+/** A dataset that its trainer would not take, whatever its lines say. */
+export class InvalidDataset extends Schema.TaggedError<InvalidDataset>()("InvalidDataset", {
+  format: FormatName,
+  /** The file; empty for the whole. */
+  file: Schema.String,
+  issue: Schema.String
+}) {
+  override get message(): string {
+    return `not a dataset of ${this.format}: ${this.file === "" ? "" : `${this.file}: `}${this.issue}`
   }
 }
 
 /** A way to write samples. */
 export interface SampleFormat<S> {
   readonly name: FormatName
-  readonly project: (sample: TrainingSample) => Projection<S>
+  /** Cuts a sample into pieces of the size that the format prescribes; each is projected for itself. */
+  readonly divide?: (sample: TrainingSample) => ReadonlyArray<TrainingSample>
+  readonly project: (sample: TrainingSample, options?: ProjectOptions) => Projection<S>
   /** Reads a line of output again and checks the format's rules. */
   readonly validate: (line: string) => Result.Result<S, InvalidSample>
+  /** The files a line goes to, where the format prescribes their names. */
+  readonly fileNames?: (line: { readonly split: Split; readonly role: GasTown.Role }) => ReadonlyArray<string>
+  /** A line for each session, and its file, made of the samples that came into the dataset. */
+  readonly sessions?: {
+    readonly fileName: string
+    readonly lineOf: (samples: readonly [TrainingSample, ...ReadonlyArray<TrainingSample>]) => string
+  }
+  /** What stands beside the data. */
+  readonly sidecars?: (files: ReadonlyArray<DataFile>) => ReadonlyArray<Sidecar>
+  /** Reads the sidecars again and checks the rules that no line can break alone. Gives notes: what may be, and matters. */
+  readonly validateDataset?: (dataset: Dataset) => Result.Result<ReadonlyArray<string>, InvalidDataset>
 }

@@ -92,6 +92,7 @@ const sampler = (session: Session.Session, version: number, { role, sourcePath }
     version,
     hydrated: isHydrated(header, session)
   }
+  const active = new Set(session.tree.getBranch().map(({ id }) => id))
   const isDamaged = session.diagnostics.some(({ code }) => !HARMLESS.has(code))
   return (run: TargetRuns.TargetRun, at: number): TrainingSample => {
     const dropped = new DropTally()
@@ -136,6 +137,7 @@ const sampler = (session: Session.Session, version: number, { role, sourcePath }
         dropped: dropped.counts,
         sample: at,
         start: run.start,
+        active: active.has(run.branch.at(-1)?.id ?? ""),
         context: isDamaged || Object.keys(dropped.counts).some((reason) => REDUCING.has(reason)) ? "reduced" : "exact",
         targets,
         context_answers: answers - targets,

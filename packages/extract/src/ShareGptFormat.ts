@@ -14,16 +14,30 @@
  * - Assistant turns before the first user turn are dropped, with their results.
  * - It trains on every answer, so a sample whose context holds answers that are no targets has no line.
  *
- * The system prompt and the tools (a JSON list) are columns of their own.
+ * The system prompt and the tools (a JSON list) are columns of their own. `llama-factory` is these lines with the file
+ * that tells the trainer of them (LlamaFactoryFormat.ts).
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import { type Json, isArray, isObject } from "@pi-sessions/core/Json"
+import { isArray, isObject } from "@pi-sessions/core/Json"
 import { DropTally, sum } from "./DropCounts.ts"
 import { InvalidSample, type Projection, type SampleFormat, SampleMetadata, metadataOf } from "./Sample.ts"
 import { type TrainingSample } from "./TrainingSample.ts"
-import { type ToolCall, type Turn } from "./Turn.ts"
+import { type ToolCall } from "./Turn.ts"
+import * as JsonText from "./internal/jsonText.ts"
 import * as ReadSample from "./internal/readSample.ts"
+import {
+  type TurnGroup,
+  answersTo,
+  callsOf,
+  dropTrailing,
+  groupsOf,
+  holdsMarks,
+  resultsOf,
+  textsOf,
+  thinkingOf,
+  withoutMarks
+} from "./internal/turnGroups.ts"
 
 export const ShareGptMessage = Schema.Struct({
   from: Schema.Literals(["human", "gpt", "function_call", "observation"]),
@@ -33,35 +47,19 @@ export type ShareGptMessage = typeof ShareGptMessage.Type
 
 export const ShareGptSample = Schema.Struct({
   conversations: Schema.NonEmptyArray(ShareGptMessage),
-  system: Schema.optionalKey(Schema.String),
+  /** Empty where nobody knows one, which LLaMA-Factory takes for none; it stops where a column is missing. */
+  system: Schema.String,
   /** A JSON list of tool definitions. */
   tools: Schema.String,
   metadata: SampleMetadata
 })
 export type ShareGptSample = typeof ShareGptSample.Type
 
-/** Consecutive turns of one side. */
-interface Group {
-  readonly role: "user" | "assistant"
-  readonly turns: Array<Turn>
-}
-
-const groupsOf = (turns: ReadonlyArray<Turn>): Array<Group> => {
-  const groups: Array<Group> = []
-  for (const turn of turns) {
-    if (turn.role === "system") continue
-    const last = groups.at(-1)
-    if (last?.role === turn.role) last.turns.push(turn)
-    else groups.push({ role: turn.role, turns: [turn] })
-  }
-  return groups
-}
-
-const resultsOf = (group: Group) => group.turns.flatMap((turn) => turn.tool_results)
-const callsOf = (group: Group) => group.turns.flatMap((turn) => turn.tool_calls)
-const textsOf = (group: Group) => group.turns.flatMap((turn) => (turn.content.trim() === "" ? [] : [turn.content]))
-
-const userMessage = (group: Group, calls: ReadonlyArray<ToolCall>, dropped: DropTally): ShareGptMessage | undefined => {
+const userMessage = (
+  group: TurnGroup,
+  calls: ReadonlyArray<ToolCall>,
+  dropped: DropTally
+): ShareGptMessage | undefined => {
   const texts = textsOf(group)
   const results = resultsOf(group)
   // After an assistant turn that is not in the sample there is no call to answer.
@@ -72,29 +70,19 @@ const userMessage = (group: Group, calls: ReadonlyArray<ToolCall>, dropped: Drop
     return { from: "human", value: texts.join("\n\n") }
   }
   dropped.add("user_text_in_observation", texts.length)
-  const inOrder = calls.flatMap((call) => results.filter((result) => result.tool_call_id === call.id))
-  return { from: "observation", value: [...inOrder.map((result) => result.content), ...texts].join("\n\n") }
-}
-
-const MARKS = /<\/?(?:think|tool_call)>/u
-
-const thinkingOf = (group: Group, dropped: DropTally): string => {
-  const thoughts = group.turns.flatMap((turn) => turn.metadata.reasoning ?? [])
-  const kept = thoughts.filter((thought) => !MARKS.test(thought))
-  dropped.add("reasoning_with_marks", thoughts.length - kept.length)
-  return kept.length === 0 ? "" : `<think>\n${kept.join("\n\n")}\n</think>\n\n`
+  return {
+    from: "observation",
+    value: [...answersTo(calls, group).map((result) => result.content), ...texts].join("\n\n")
+  }
 }
 
 /** The calls as JSON in which no mark can be found. */
 const callsToJson = (calls: ReadonlyArray<ToolCall>): string => {
   const functions = calls.map(({ arguments: args, name }) => ({ name, arguments: args }))
-  return JSON.stringify(functions.length === 1 ? functions[0] : functions).replaceAll(
-    /<(?=\/?(?:think|tool_call)>)/gu,
-    "\\u003c"
-  )
+  return withoutMarks(JSON.stringify(functions.length === 1 ? functions[0] : functions))
 }
 
-const assistantMessage = (group: Group, dropped: DropTally): ShareGptMessage => {
+const assistantMessage = (group: TurnGroup, dropped: DropTally): ShareGptMessage => {
   const texts = textsOf(group)
   const calls = callsOf(group)
   dropped.add("merged_assistant_turn", group.turns.length - 1)
@@ -104,13 +92,9 @@ const assistantMessage = (group: Group, dropped: DropTally): ShareGptMessage => 
   return { from: "function_call", value: thinking + callsToJson(calls) }
 }
 
-const conversationOf = (turns: ReadonlyArray<Turn>, dropped: DropTally): Array<ShareGptMessage> => {
-  const groups = groupsOf(turns)
-  const last = groups.at(-1)
-  if (last?.role === "user") {
-    groups.pop()
-    dropped.add("trailing_message", resultsOf(last).length + textsOf(last).length)
-  }
+const conversationOf = (source: TrainingSample, dropped: DropTally): Array<ShareGptMessage> => {
+  const groups = groupsOf(source)
+  dropTrailing(groups, dropped)
   const conversation: Array<ShareGptMessage> = []
   let calls: ReadonlyArray<ToolCall> = []
   for (const group of groups) {
@@ -130,16 +114,16 @@ const conversationOf = (turns: ReadonlyArray<Turn>, dropped: DropTally): Array<S
 const project = (source: TrainingSample): Projection<ShareGptSample> => {
   if (source.metadata.context_answers > 0) return { _tag: "None", reason: "context_answers" }
   const dropped = new DropTally()
-  const conversation = conversationOf(source.turns, dropped)
+  const conversation = conversationOf(source, dropped)
   const [first, ...others] = conversation
   if (first === undefined || others.length === 0) return { _tag: "None", reason: "no_assistant_turn" }
-  const system = source.turns.find((turn) => turn.role === "system")?.content
+  const system = source.turns.find((turn) => turn.role === "system")?.content ?? ""
   const all = sum([source.metadata.dropped, dropped.counts])
   return {
     _tag: "Sample",
     sample: {
       conversations: [first, ...others],
-      ...(system === undefined ? {} : { system }),
+      system,
       tools: JSON.stringify(source.tools),
       metadata: metadataOf(source, all)
     },
@@ -148,21 +132,12 @@ const project = (source: TrainingSample): Projection<ShareGptSample> => {
   }
 }
 
-const parse = (json: string): Json | undefined => {
-  try {
-    const value: Json = JSON.parse(json)
-    return value
-  } catch {
-    return undefined
-  }
-}
-
 const isFunctionCall = (value: string): boolean => {
   const json = value.replace(/^<think>\n[^]*?\n<\/think>\n\n/u, "")
-  const calls = parse(json)
+  const calls = JsonText.parse(json)
   const list = isArray(calls) ? calls : [calls]
   return (
-    !MARKS.test(json) &&
+    !holdsMarks(json) &&
     list.length > 0 &&
     list.every((call) => isObject(call) && typeof call["name"] === "string" && isObject(call["arguments"]))
   )
@@ -181,7 +156,7 @@ const brokenRule = ({ conversations, tools }: ShareGptSample): readonly [at: str
     if (from === "function_call" && !isFunctionCall(value)) return [at, "no JSON of name and arguments"]
   }
   if (conversations.length % 2 !== 0) return ["conversations", "an odd number of messages"]
-  return isArray(parse(tools)) ? undefined : ["tools", "no JSON list"]
+  return isArray(JsonText.parse(tools)) ? undefined : ["tools", "no JSON list"]
 }
 
 const read = ReadSample.make("sharegpt", ShareGptSample)

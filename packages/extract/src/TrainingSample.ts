@@ -36,6 +36,8 @@ export const TrainingSample = Schema.Struct({
     /** From 0, in the order of the session's branches. */
     sample: Schema.Int,
     start: SampleStart,
+    /** Whether its last target is on the branch that the session ends on. */
+    active: Schema.Boolean,
     context: SampleContext,
     /** How many assistant turns are targets. */
     targets: Schema.Int,

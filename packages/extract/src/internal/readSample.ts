@@ -1,4 +1,4 @@
-/** Reads a line of a dataset again: JSON, well-formed text, the shape of its format. */
+/** Reads a line of a dataset again: JSON, well-formed text, the shape of its format and no member beyond it. */
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
 import * as SchemaIssue from "effect/SchemaIssue"
@@ -23,7 +23,7 @@ export const make = <S>(
   format: FormatName,
   schema: Schema.Decoder<S>
 ): ((line: string) => Result.Result<S, InvalidSample>) => {
-  const decode = SchemaParser.decodeUnknownResult(schema)
+  const decode = SchemaParser.decodeUnknownResult(schema, { onExcessProperty: "error" })
   const invalid = (at: string, issue: string) => Result.fail(new InvalidSample({ format, at, issue }))
   return (line) => {
     let value: Json

@@ -79,23 +79,30 @@ export const cutSession = (
 export interface Lines {
   readonly row: ReportRow
   readonly lines: ReadonlyArray<{ readonly file: DatasetFile; readonly line: string }>
+  /** The session in a line, where the format has such a file and the session gave samples. */
+  readonly sessionLine?: string
 }
 
 /** The lines that a session's samples give, and what the report says of it. */
-export const toLines = (session: CutSession, distinct: DistinctTargets, options: ExtractOptions): Lines => {
+export const toLines = (session: CutSession, known: KnownLines, options: ExtractOptions): Lines => {
   const { row, samples } = session
+  const { sessions } = FORMATS[options.format]
   if (row.outcome !== "kept") return { row, lines: [] }
   const lines: Array<Lines["lines"][number]> = []
   const volumes: Array<Volume> = []
   const refused: Array<SampleDropReason> = []
+  const taken: Array<TrainingSample> = []
   let detail: string | undefined
-  for (const made of samples.flatMap((sample) => madeOf(sample, distinct, options))) {
+  const pieces = samples.flatMap((sample) => piecesOf(sample, known, options))
+  for (const [at, piece] of pieces.entries()) {
+    const made = "_tag" in piece ? piece : toLine(piece, at, known, options)
     if (made._tag === "Refused") {
       refused.push(made.reason)
       detail ??= made.detail
     } else {
       lines.push({ file: made.file, line: made.line })
       volumes.push(made.volume)
+      taken.push(made.sample)
     }
   }
   const told = {
@@ -107,16 +114,42 @@ export const toLines = (session: CutSession, distinct: DistinctTargets, options:
   const { diagnostics, dropped } = session
   const total = ReportTally.sumVolumes(volumes)
   const volume = { ...total, dropped: sum([total.dropped, dropped]), diagnostics }
-  return { row: { ...row, ...told, volume }, lines }
+  const [first, ...others] = taken
+  const sessionLine = first === undefined ? undefined : sessions?.lineOf([first, ...others])
+  return { row: { ...row, ...told, volume }, lines, ...(sessionLine === undefined ? {} : { sessionLine }) }
 }
 
 type Made =
-  | { readonly _tag: "Line"; readonly file: DatasetFile; readonly line: string; readonly volume: Volume }
-  | { readonly _tag: "Refused"; readonly reason: SampleDropReason; readonly detail?: string }
+  | {
+      readonly _tag: "Line"
+      readonly file: DatasetFile
+      readonly line: string
+      readonly volume: Volume
+      readonly sample: TrainingSample
+    }
+  | Refused
 
-const refused = (reason: SampleDropReason): Made => ({ _tag: "Refused", reason })
+interface Refused {
+  readonly _tag: "Refused"
+  readonly reason: SampleDropReason
+  readonly detail?: string
+}
 
-const madeOf = (cut: TrainingSample, distinct: DistinctTargets, options: ExtractOptions): ReadonlyArray<Made> => {
+const refused = (reason: SampleDropReason): Refused => ({ _tag: "Refused", reason })
+
+/** What stands in the dataset already. */
+export interface KnownLines {
+  readonly distinct: DistinctTargets
+  /** Of lines, where the format has rules of its own against duplicates. */
+  readonly fingerprints: Set<string>
+}
+
+const piecesOf = (
+  cut: TrainingSample,
+  { distinct }: KnownLines,
+  options: ExtractOptions
+): ReadonlyArray<TrainingSample | Refused> => {
+  const { divide } = FORMATS[options.format]
   const { maxTokens, minTurns = 0, models = [], overflow = "window" } = options
   if (models.length > 0 && !models.includes(cut.metadata.model ?? "")) return [refused("other_model")]
   if (cut.turns.length < minTurns) return [refused("too_short")]
@@ -126,7 +159,8 @@ const madeOf = (cut: TrainingSample, distinct: DistinctTargets, options: Extract
   const fittingTargets = fitting.reduce((sum, { metadata }) => sum + metadata.targets, 0)
   const [first, ...others] = fitting
   if (first === undefined) return [refused("over_budget")]
-  return [withLost(first, sample.metadata.targets - fittingTargets), ...others].map((one) => toLine(one, options))
+  const pieces = [withLost(first, sample.metadata.targets - fittingTargets), ...others]
+  return divide === undefined ? pieces : pieces.flatMap(divide)
 }
 
 /** The sample, with the count of targets that the budget took from what it was made of. */
@@ -136,14 +170,18 @@ const withLost = (sample: TrainingSample, targets: number): TrainingSample => {
   return { ...sample, metadata: { ...sample.metadata, dropped } }
 }
 
-const toLine = (sample: TrainingSample, options: ExtractOptions): Made => {
+const toLine = (sample: TrainingSample, piece: number, { fingerprints }: KnownLines, options: ExtractOptions): Made => {
   const format = FORMATS[options.format]
-  const projection = format.project(sample)
+  const form = options.arguments === undefined ? {} : { arguments: options.arguments }
+  const projection = format.project(sample, { piece, ...form })
   if (projection._tag === "None") return refused(projection.reason)
+  const { fingerprint } = projection
+  if (fingerprint !== undefined && fingerprints.has(fingerprint)) return refused("duplicate_line")
   const line = JSON.stringify(projection.sample)
   const checked = format.validate(line)
   if (Result.isFailure(checked)) {
     return { _tag: "Refused", reason: "invalid_sample", detail: checked.failure.message }
   }
-  return { _tag: "Line", file: projection.file, line, volume: ReportTally.volume(sample, projection.dropped) }
+  if (fingerprint !== undefined) fingerprints.add(fingerprint)
+  return { _tag: "Line", file: projection.file, line, volume: ReportTally.volume(sample, projection.dropped), sample }
 }

@@ -1,0 +1,68 @@
+/**
+ * Pairs of answers to one and the same context: a person went back and asked again, or from there on another way. The
+ * branch that was gone on with tells which answer was preferred.
+ *
+ * Both answers are whole: neither failed, was aborted, nor ran into a limit. Contexts are compared by what the model read,
+ * so a prompt that was typed again counts as the same.
+ */
+import { TextHash } from "./TextHash.ts"
+import { type TrainingSample } from "./TrainingSample.ts"
+import { type Turn } from "./Turn.ts"
+import { addSpoken } from "./internal/spoken.ts"
+
+export interface PreferencePair {
+  /** The sample that holds the chosen answer. */
+  readonly sample: TrainingSample
+  /** Index of the chosen answer in its turns; what stands before is the prompt. */
+  readonly at: number
+  readonly chosen: Turn
+  readonly rejected: Turn
+  /** `active_branch`: the chosen answer is on the branch that the session ends on, the other one is not. */
+  readonly source: "active_branch"
+}
+
+interface Candidate {
+  readonly sample: TrainingSample
+  readonly at: number
+  readonly turn: Turn
+  readonly digest: string
+}
+
+const WHOLE = new Set(["stop", "toolUse"])
+
+const digestOf = (turn: Turn): string => {
+  const hash = new TextHash()
+  addSpoken(hash, turn)
+  return hash.digest()
+}
+
+/** The pairs among the samples of one session, cut from all its branches. */
+export const of = (samples: ReadonlyArray<TrainingSample>): ReadonlyArray<PreferencePair> => {
+  const byContext = new Map<string, Array<Candidate>>()
+  for (const sample of samples) {
+    const context = new TextHash()
+    for (const [at, turn] of sample.turns.entries()) {
+      if (turn.role === "assistant" && at >= sample.first_target && WHOLE.has(turn.metadata.stop_reason ?? "")) {
+        const key = context.digest()
+        const known = byContext.get(key)
+        const candidate = { sample, at, turn, digest: digestOf(turn) }
+        if (known === undefined) byContext.set(key, [candidate])
+        else known.push(candidate)
+      }
+      addSpoken(context, turn)
+    }
+  }
+  return [...byContext.values()].flatMap(pairsOf)
+}
+
+const pairsOf = (candidates: ReadonlyArray<Candidate>): ReadonlyArray<PreferencePair> => {
+  const chosen = candidates.find(({ sample }) => sample.metadata.active)
+  if (chosen === undefined) return []
+  const seen = new Set([chosen.digest])
+  return candidates.flatMap((candidate) => {
+    if (candidate.sample.metadata.active || seen.has(candidate.digest)) return []
+    seen.add(candidate.digest)
+    const { at, sample, turn } = chosen
+    return [{ sample, at, chosen: turn, rejected: candidate.turn, source: "active_branch" as const }]
+  })
+}
