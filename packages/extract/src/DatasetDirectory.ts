@@ -3,6 +3,7 @@
  * is left alone (names that begin with a dot do not count: nothing of ours is called so). A file appears whole or not at
  * all: it is written under a temporary name and renamed when it is done. The report comes last.
  */
+import { createHash } from "node:crypto"
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Option from "effect/Option"
@@ -20,7 +21,7 @@ import { type Recorded, Split } from "./Splits.ts"
 const REPORT_FILE = "report.json"
 
 /** What lines and sidecars are called; nothing else is taken away, whatever a report says. */
-const OURS = new Set([".jsonl", ".json", ".yml"])
+const OURS = new Set([".jsonl", ".json", ".yml", ".md"])
 
 /** The file of a split that holds lines of one shape, where the format has no names of its own. */
 export const fileName = (split: Split, file: DatasetFile): string =>
@@ -129,7 +130,9 @@ export const writeSamples = Effect.fnUntraced(function* <A, E, R>(
       const inOut = (name: string) => path.resolve(out, name)
       const outputs = {
         train: inOut(options.train.name),
-        files: files.map(({ lines, target }) => ({ path: inOut(target.name), samples: lines() })),
+        files: files.map(({ lines, sha256, target: { file, name, split } }) => {
+          return { path: inOut(name), samples: lines(), split, file, sha256: sha256() }
+        }),
         ...(sidecars.length === 0 ? {} : { sidecars: sidecars.map(({ name }) => inOut(name)) }),
         report: inOut(REPORT_FILE)
       }
@@ -140,6 +143,8 @@ export const writeSamples = Effect.fnUntraced(function* <A, E, R>(
 
 interface TemporaryFile {
   readonly lines: () => number
+  /** Of what was written, once it is kept. */
+  readonly sha256: () => string
   readonly write: (line: string) => Effect.Effect<void, SessionFileError>
   /** Gives it its name. */
   readonly keep: Effect.Effect<void, SessionFileError>
@@ -156,12 +161,16 @@ const openTemporary = Effect.fnUntraced(function* (
   const encoder = new TextEncoder()
   yield* Effect.addFinalizer(() => Effect.ignore(fs.remove(temporary, { force: true })))
   const file = yield* fs.open(temporary, { flag: "wx" }).pipe(Effect.mapError(failed))
+  const hash = createHash("sha256")
   let lines = 0
   return {
     lines: () => lines,
+    sha256: () => hash.copy().digest("hex"),
     write: (line: string) => {
+      const bytes = encoder.encode(`${line}\n`)
+      hash.update(bytes)
       lines++
-      return file.writeAll(encoder.encode(`${line}\n`)).pipe(Effect.mapError(failed))
+      return file.writeAll(bytes).pipe(Effect.mapError(failed))
     },
     keep: file.sync.pipe(Effect.andThen(fs.rename(temporary, target)), Effect.mapError(failed))
   }
@@ -204,6 +213,26 @@ export const writeSplits = Effect.fn("DatasetDirectory.writeSplits")(function* (
   const sessions = Object.fromEntries([...splits].sort(([a], [b]) => (a < b ? -1 : 1)))
   const bytes = new TextEncoder().encode(`${JSON.stringify({ kind: SPLITS_KIND, sessions }, undefined, 1)}\n`)
   yield* SafeWrite.write(file, [bytes], "replace").pipe(Effect.mapError(fromPlatform(file, "write")))
+})
+
+/** Writes a text beside the data, unless one is there that has not its `mark`; the directory must exist. */
+export const writeText = Effect.fn("DatasetDirectory.writeText")(function* (
+  out: string,
+  name: string,
+  text: string,
+  mark = ""
+): Effect.fn.Return<void, SessionFileError, FileSystem.FileSystem | Path.Path> {
+  const fs = yield* FileSystem.FileSystem
+  const path = yield* Path.Path
+  const target = path.resolve(out, name)
+  const there = yield* fs.readFileString(target).pipe(
+    Effect.catchReason("PlatformError", "NotFound", () => Effect.succeed(mark)),
+    Effect.mapError(fromPlatform(target, "read"))
+  )
+  if (!there.includes(mark)) return
+  yield* SafeWrite.write(target, [new TextEncoder().encode(text)], "replace").pipe(
+    Effect.mapError(fromPlatform(target, "write"))
+  )
 })
 
 /** Writes the report; the directory must exist. */

@@ -21,7 +21,9 @@ import * as GasTown from "@pi-sessions/core/GasTown"
 import { stringAt } from "@pi-sessions/core/Json"
 import { type SessionFileError } from "@pi-sessions/session-file/SessionFileError"
 import { type SessionRef, SessionSource } from "@pi-sessions/session-file/SessionSource"
+import * as DatasetCard from "./DatasetCard.ts"
 import * as DatasetDirectory from "./DatasetDirectory.ts"
+import * as DatasetManifest from "./DatasetManifest.ts"
 import * as DatasetPlan from "./DatasetPlan.ts"
 import { DistinctTargets } from "./DistinctTargets.ts"
 import { NothingMatched, type OutputNotOurs } from "./ExtractError.ts"
@@ -241,6 +243,13 @@ const make = Effect.gen(function* () {
     )
     yield* DatasetDirectory.writeSplits(options.out, recorded)
     const report = ReportTally.report(options, listing.skipped, rows, { outputs, families })
+    yield* DatasetDirectory.writeText(options.out, DatasetManifest.MANIFEST_FILE, DatasetManifest.make(options, report))
+    yield* DatasetDirectory.writeText(
+      options.out,
+      DatasetCard.CARD_FILE,
+      DatasetCard.make(report, { isRedacted: false }),
+      DatasetCard.MARK
+    )
     yield* DatasetDirectory.writeReport(report)
     return report
   })

@@ -5,7 +5,7 @@
 import * as Schema from "effect/Schema"
 import * as GasTown from "@pi-sessions/core/GasTown"
 import { DropCounts } from "./DropCounts.ts"
-import { FormatName } from "./Sample.ts"
+import { DatasetFile, FormatName } from "./Sample.ts"
 import { Split } from "./Splits.ts"
 
 /** Tells a report of ours from any other `report.json`; the number grows when the shape changes. */
@@ -99,6 +99,8 @@ export const ReportRow = Schema.Struct({
   rig: Schema.optionalKey(Schema.String),
   address: Schema.optionalKey(Schema.String),
   role_source: Schema.optionalKey(GasTown.RoleSource),
+  /** Of the session's bytes, in hex; only of kept sessions. */
+  sha256: Schema.optionalKey(Schema.String),
   /** Only of sessions that were assigned to one. */
   split: Schema.optionalKey(Split),
   /** Samples that did not come along, of a session that gave some; by reason. */
@@ -141,7 +143,16 @@ export const ExtractReport = Schema.Struct({
   outputs: Schema.Struct({
     train: Schema.String,
     /** All files with lines, that of the training split among them. */
-    files: Schema.Array(Schema.Struct({ path: Schema.String, samples: Schema.Int })),
+    files: Schema.Array(
+      Schema.Struct({
+        path: Schema.String,
+        samples: Schema.Int,
+        split: Split,
+        file: DatasetFile,
+        /** Of its bytes, in hex. */
+        sha256: Schema.String
+      })
+    ),
     /** What the format has beside them. */
     sidecars: Schema.optionalKey(Schema.Array(Schema.String)),
     report: Schema.String

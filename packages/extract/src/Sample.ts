@@ -121,7 +121,8 @@ export type Projection<S> =
   | { readonly _tag: "None"; readonly reason: NoLine }
 
 /** The lines of one file have one shape. `continued`: samples whose context holds answers that are no targets. */
-export type DatasetFile = "train" | "continued"
+export const DatasetFile = Schema.Literals(["train", "continued"])
+export type DatasetFile = typeof DatasetFile.Type
 
 /** A line that breaks its format's rules; a bug of the projection, or a dataset that somebody edited. */
 export class InvalidSample extends Schema.TaggedError<InvalidSample>()("InvalidSample", {

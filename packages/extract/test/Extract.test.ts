@@ -1,6 +1,7 @@
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, FileSystem, Layer, Result, Runtime, Schema } from "effect"
+import { createHash } from "node:crypto"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import { type JsonObject } from "@pi-sessions/core/Json"
@@ -77,10 +78,26 @@ describe("Extract.run", () => {
       const { out, run, sessions } = yield* workbench
       const report = yield* run({ rigs: ["deacon"] })
       assert.deepStrictEqual(ids(report), ["deacon-1", "deacon-2"])
-      assert.deepStrictEqual(Fs.readdirSync(out).sort(), ["report.json", "splits.json", "train.jsonl"])
+      assert.deepStrictEqual(Fs.readdirSync(out).sort(), [
+        "README.md",
+        "manifest.json",
+        "report.json",
+        "splits.json",
+        "train.jsonl"
+      ])
       assert.deepStrictEqual(report.outputs, {
         train: Path.join(out, "train.jsonl"),
-        files: [{ path: Path.join(out, "train.jsonl"), samples: 2 }],
+        files: [
+          {
+            path: Path.join(out, "train.jsonl"),
+            samples: 2,
+            split: "train",
+            file: "train",
+            sha256: createHash("sha256")
+              .update(Fs.readFileSync(Path.join(out, "train.jsonl")))
+              .digest("hex")
+          }
+        ],
         report: Path.join(out, "report.json")
       })
       for (const line of lines(report.outputs.train)) {
@@ -170,11 +187,35 @@ describe("Extract.run", () => {
   it.effect("gives the same bytes each time", () =>
     Effect.gen(function* () {
       const { out, run } = yield* workbench
-      const bytes = () => ["train.jsonl", "report.json"].map((name) => Fs.readFileSync(Path.join(out, name), "utf8"))
+      const bytes = () =>
+        ["train.jsonl", "report.json", "manifest.json", "README.md"].map((name) =>
+          Fs.readFileSync(Path.join(out, name), "utf8")
+        )
       yield* run()
       const first = bytes()
       yield* run()
       assert.deepStrictEqual(bytes(), first)
+    })
+  )
+
+  it.effect("tells in a manifest of what it was made, and leaves a card alone that a person wrote", () =>
+    Effect.gen(function* () {
+      const { out, run, sessions } = yield* workbench
+      const read = (name: string) => Fs.readFileSync(Path.join(out, name), "utf8")
+      const { rows } = yield* run({ rigs: ["deacon"] })
+      const manifest = JSON.parse(read("manifest.json"))
+      const kept = rows.filter(({ outcome }) => outcome === "kept")
+      assert.deepStrictEqual(
+        manifest.inputs.map((input: { readonly sha256: string }) => input.sha256),
+        kept.map(({ path }) => createHash("sha256").update(Fs.readFileSync(path)).digest("hex"))
+      )
+      assert.include(read("README.md"), "path: train.jsonl")
+      yield* run({ rigs: ["deacon"], minTurns: 1 })
+      assert.notStrictEqual(JSON.parse(read("manifest.json")).settings_sha256, manifest.settings_sha256)
+      Fs.writeFileSync(Path.join(out, "README.md"), "mine")
+      yield* run({ rigs: ["deacon"] })
+      assert.strictEqual(read("README.md"), "mine")
+      assert.include(read("report.json"), sessions)
     })
   )
 
@@ -233,10 +274,23 @@ describe("Extract.run", () => {
       Fs.mkdirSync(out)
       Fs.writeFileSync(Path.join(out, ".gitkeep"), "")
       yield* run()
-      assert.deepStrictEqual(Fs.readdirSync(out).sort(), [".gitkeep", "report.json", "splits.json", "train.jsonl"])
+      assert.deepStrictEqual(Fs.readdirSync(out).sort(), [
+        ".gitkeep",
+        "README.md",
+        "manifest.json",
+        "report.json",
+        "splits.json",
+        "train.jsonl"
+      ])
       const nested = Path.join(root, "a", "b")
       yield* run({ out: nested })
-      assert.deepStrictEqual(Fs.readdirSync(nested).sort(), ["report.json", "splits.json", "train.jsonl"])
+      assert.deepStrictEqual(Fs.readdirSync(nested).sort(), [
+        "README.md",
+        "manifest.json",
+        "report.json",
+        "splits.json",
+        "train.jsonl"
+      ])
     })
   )
 
@@ -261,7 +315,13 @@ describe("Extract.run", () => {
       )
       assert.strictEqual(error._tag, "SessionFileError")
       assert.strictEqual(Fs.readFileSync(Path.join(out, "train.jsonl"), "utf8"), before)
-      assert.deepStrictEqual(Fs.readdirSync(out).sort(), ["report.json", "splits.json", "train.jsonl"])
+      assert.deepStrictEqual(Fs.readdirSync(out).sort(), [
+        "README.md",
+        "manifest.json",
+        "report.json",
+        "splits.json",
+        "train.jsonl"
+      ])
     })
   )
 

@@ -59,7 +59,9 @@ describe("a dataset of the fixtures", () => {
       const report = yield* run(out, { format: "lora-forge" })
       const roles = [...new Set(report.rows.flatMap((row) => (row.outcome === "kept" ? [row.role ?? ""] : [])))]
       const expected = [
+        "README.md",
         "gastown_train.jsonl",
+        "manifest.json",
         "raw_sessions.jsonl",
         "report.json",
         "splits.json",

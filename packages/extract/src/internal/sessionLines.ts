@@ -1,8 +1,9 @@
 /** One session's way through the pipeline: cut, and then line by line into a format. */
+import { createHash } from "node:crypto"
 import * as Result from "effect/Result"
 import type * as GasTown from "@pi-sessions/core/GasTown"
 import { stringAt } from "@pi-sessions/core/Json"
-import type * as Session from "@pi-sessions/core/Session"
+import * as Session from "@pi-sessions/core/Session"
 import { type SessionRef } from "@pi-sessions/session-file/SessionSource"
 import { type DistinctTargets } from "../DistinctTargets.ts"
 import { type DropCounts, sum } from "../DropCounts.ts"
@@ -48,6 +49,12 @@ export const rowOf = (ref: SessionRef, role: GasTown.RoleDetection, sessionId: s
 
 export const nothingOf = (row: ReportRow): CutSession => ({ row, samples: [], dropped: {}, diagnostics: 0 })
 
+const sha256Of = (session: Session.Session): string => {
+  const hash = createHash("sha256")
+  for (const piece of Session.print(session.lines)) hash.update(piece)
+  return hash.digest("hex")
+}
+
 /**
  * A session's way to its samples.
  *
@@ -69,7 +76,7 @@ export const cutSession = (
     return nothingOf({ ...row, outcome: "hydrated" })
   }
   return {
-    row: { ...row, outcome: "kept" },
+    row: { ...row, sha256: sha256Of(session), outcome: "kept" },
     samples: samples.map((sample) => withReasoning(given === undefined ? sample : complete(sample, given), reasoning)),
     dropped,
     diagnostics: session.diagnostics.length

@@ -1,0 +1,117 @@
+/**
+ * The card of a dataset, as Hugging Face reads it: YAML with the files of each split, then for people what is in it, what
+ * was left out, and what the trainer has to be told.
+ */
+import { type ExtractReport } from "./ExtractReport.ts"
+import { type FormatName } from "./Sample.ts"
+
+export const CARD_FILE = "README.md"
+
+/** A card without this line is somebody's own, and stays. */
+export const MARK = "<!-- Written by pi-sessions extract. Remove this line to keep a card of your own. -->"
+
+/** What a trainer does not find out by itself. */
+const TRAINER: { readonly [Name in FormatName]: string } = {
+  messages:
+    "TRL and Unsloth: set `assistant_only_loss=True`. Without it TRL trains on user and tool messages too, in `messages` and in the whole of a `completion`.",
+  axolotl: "Axolotl: see `axolotl.yml`. `train` on each message tells what is trained on.",
+  sharegpt: "LLaMA-Factory: `formatting: sharegpt`; it trains on every `gpt` and `function_call`.",
+  "llama-factory": "LLaMA-Factory: `dataset_info.json` is ready to be pointed at; it trains on every answer.",
+  "ms-swift": "ms-swift: `loss` on each message tells what is trained on.",
+  openai: "OpenAI and services like it: `weight` tells what is trained on. Ten lines at least.",
+  mistral: "Mistral: `weight` tells what is trained on.",
+  "lora-forge": "lora_forge: its own files; every `gpt` is trained on."
+}
+
+const SIZES = [
+  [1e3, "n<1K"],
+  [1e4, "1K<n<10K"],
+  [1e5, "10K<n<100K"],
+  [1e6, "100K<n<1M"]
+] as const
+
+const sizeOf = (samples: number): string => SIZES.find(([below]) => samples < below)?.[1] ?? "1M<n<10M"
+
+const nameOf = (path: string): string => path.split(/[/\\]/u).at(-1) ?? path
+
+/** A configuration for each shape of lines: readers infer the columns of one from its first rows. */
+const configs = ({ outputs }: ExtractReport): ReadonlyArray<string> => {
+  const shapes = [...new Set(outputs.files.map(({ file }) => file))]
+  return shapes.flatMap((shape, at) => {
+    const files = outputs.files.filter(({ file, samples }) => file === shape && samples > 0)
+    if (files.length === 0) return []
+    return [
+      `- config_name: ${shape === "train" ? "default" : shape}`,
+      ...(at === 0 ? ["  default: true"] : []),
+      "  data_files:",
+      ...files.flatMap(({ path, split }) => [`  - split: ${split}`, `    path: ${nameOf(path)}`])
+    ]
+  })
+}
+
+const table = (head: readonly [string, string], counts: { readonly [name: string]: number }): ReadonlyArray<string> => {
+  const rows = Object.entries(counts)
+  return rows.length === 0
+    ? []
+    : [
+        `| ${head[0]} | ${head[1]} |`,
+        "| ---: | --- |",
+        ...rows.map(([name, count]) => `| ${count} | ${name.replaceAll("_", " ")} |`),
+        ""
+      ]
+}
+
+export interface CardFacts {
+  /** Whether secrets and names were taken out. */
+  readonly isRedacted: boolean
+}
+
+export const make = (report: ExtractReport, { isRedacted }: CardFacts): string => {
+  const { families, format, samples, sessions, total } = report
+  const splits = new Map<string, number>()
+  for (const { samples, split } of report.outputs.files) splits.set(split, (splits.get(split) ?? 0) + samples)
+  return `${[
+    "---",
+    "pretty_name: Sessions of the Pi coding agent",
+    "task_categories:",
+    "- text-generation",
+    "tags:",
+    "- agent-traces",
+    "- pi",
+    "- sft",
+    "- tool-use",
+    ...(isRedacted ? [] : ["- not-redacted"]),
+    "size_categories:",
+    `- ${sizeOf(samples.kept)}`,
+    "configs:",
+    ...configs(report),
+    "---",
+    "",
+    "# Sessions of the Pi coding agent",
+    "",
+    MARK,
+    "",
+    isRedacted
+      ? "Secrets, names and home directories were taken out by rules; look before you share it all the same."
+      : "**Not redacted**: keys, names and paths that stand in the sessions stand here.",
+    "",
+    `Format \`${format}\`. ${TRAINER[format]}`,
+    "",
+    `${samples.kept} samples with ${total.targets} answers to train on, of ${sessions.kept} sessions in ${families.found} families (the largest has ${families.largest}). ${total.exact} samples are exactly what the model was sent.`,
+    "",
+    ...[...splits].map(([split, count]) => `- ${split}: ${count} samples`),
+    "",
+    "## What was left out",
+    "",
+    `Of ${sessions.found} sessions:`,
+    "",
+    ...table(["sessions", "why"], sessions.dropped),
+    `Of ${samples.found} samples:`,
+    "",
+    ...table(["samples", "why"], samples.dropped),
+    "Of the sessions that were kept:",
+    "",
+    ...table(["parts", "what"], total.dropped),
+    "`report.json` has the rows, `manifest.json` the hash of every session, of the settings and of every file."
+  ].join("\n")}\n`
+}

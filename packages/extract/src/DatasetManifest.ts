@@ -1,0 +1,36 @@
+/**
+ * What a dataset was made of: the hash of every session that is in it, the settings and their hash, and the hash of every
+ * file. Two manifests that are alike mean datasets that are alike, byte for byte.
+ */
+import { createHash } from "node:crypto"
+import { type ExtractOptions } from "./ExtractOptions.ts"
+import { type ExtractReport } from "./ExtractReport.ts"
+
+export const MANIFEST_KIND = "pi-sessions/dataset-manifest/1"
+export const MANIFEST_FILE = "manifest.json"
+
+/** Of the options those that change what is in a dataset; of texts that were given only their hash. */
+const settingsOf = (options: ExtractOptions) => {
+  const { given, onProgress: _, out: _out, threads = [], ...settings } = options
+  const system = [...(given?.system ?? [])].map(([role, text]) => [role, sha256(text)] as const)
+  const tools = given?.tools === undefined ? null : sha256(JSON.stringify(given.tools))
+  return { ...settings, threads: threads.length, system: Object.fromEntries(system), tools }
+}
+
+const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex")
+
+const nameOf = (path: string): string => path.split(/[/\\]/u).at(-1) ?? path
+
+export const make = (options: ExtractOptions, report: ExtractReport): string => {
+  const settings = settingsOf(options)
+  const manifest = {
+    kind: MANIFEST_KIND,
+    settings,
+    settings_sha256: sha256(JSON.stringify(settings)),
+    inputs: report.rows.flatMap(({ session_id, sha256, split }) =>
+      sha256 === undefined || split === undefined ? [] : [{ session_id: session_id ?? "", sha256, split }]
+    ),
+    files: report.outputs.files.map(({ path, samples, sha256 }) => ({ name: nameOf(path), samples, sha256 }))
+  }
+  return `${JSON.stringify(manifest, undefined, 1)}\n`
+}

@@ -1,0 +1,62 @@
+import { NodeServices } from "@effect/platform-node"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import * as Fs from "node:fs"
+import * as Path from "node:path"
+import { SessionSource } from "@pi-sessions/session-file/SessionSource"
+import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
+import * as DatasetValidation from "../src/DatasetValidation.ts"
+import { Extract } from "../src/Extract.ts"
+import { FormatName } from "../src/Sample.ts"
+
+const SESSIONS = Path.resolve(import.meta.dirname, "../../../fixtures/sessions")
+
+const dataset = (out: string, format: FormatName) =>
+  Effect.flatMap(Extract, (extract) => extract.run({ rigs: [], roles: [], format, out, branches: "all" })).pipe(
+    Effect.provide(Extract.layer.pipe(Layer.provide(SessionSource.layerPaths([SESSIONS]))))
+  )
+
+describe("a dataset that is read again", () => {
+  it.live.each(FormatName.literals)("is taken as it was written, also where it was moved to: %s", (format) =>
+    Effect.gen(function* () {
+      const root = yield* memoryFolder
+      const { outputs } = yield* dataset(Path.join(root, "out"), format)
+      Fs.renameSync(Path.join(root, "out"), Path.join(root, "moved"))
+      const report = yield* DatasetValidation.validateDirectory(Path.join(root, "moved"))
+      assert.deepStrictEqual([report.format, report.broken, report.dataset], [format, [], null])
+      assert.deepStrictEqual(
+        report.files.map(({ lines }) => lines),
+        outputs.files.map(({ samples }) => samples)
+      )
+    }).pipe(Effect.provide(NodeServices.layer))
+  )
+
+  it.live("names each line that is broken by its number and its byte, and not by what it says", () =>
+    Effect.gen(function* () {
+      const root = yield* memoryFolder
+      const { outputs } = yield* dataset(root, "messages")
+      const lines = Fs.readFileSync(outputs.train, "utf8").split("\n").slice(0, -1)
+      lines[1] = (lines[1] ?? "").replace('"role":"assistant"', '"role":"secret-role"')
+      Fs.writeFileSync(outputs.train, [...lines, '{"torn'].join("\n"))
+      const { broken, files } = yield* DatasetValidation.validateDirectory(root)
+      const first = Buffer.byteLength(lines[0] ?? "") + 1
+      assert.deepStrictEqual(
+        broken.map(({ byteOffset, line }) => [line, byteOffset]),
+        [
+          [2, first],
+          [lines.length + 1, Buffer.byteLength(lines.join("\n")) + 1]
+        ]
+      )
+      assert.strictEqual(files.find(({ path }) => path === outputs.train)?.broken, 2)
+      assert.notInclude(JSON.stringify(broken), "secret-role")
+    }).pipe(Effect.provide(NodeServices.layer))
+  )
+
+  it.live("needs the report of the run that wrote it", () =>
+    Effect.gen(function* () {
+      const root = yield* memoryFolder
+      const error = yield* Effect.flip(DatasetValidation.validateDirectory(root))
+      assert.include(error.message, "report.json")
+    }).pipe(Effect.provide(NodeServices.layer))
+  )
+})
