@@ -21,6 +21,7 @@ import { sessionIndex } from "./commands/sessionIndex.ts"
 import { show } from "./commands/show.ts"
 import { store } from "./commands/store.ts"
 import { tree } from "./commands/tree.ts"
+import { validate } from "./commands/validate.ts"
 
 export const VERSION = "0.1.0"
 
@@ -28,7 +29,7 @@ const root = Command.make("pi-sessions").pipe(
   Command.withDescription(
     "Sessions of the Pi coding agent: resume them anywhere, store them safely, turn them into training data"
   ),
-  Command.withSubcommands([hydrate, extract, list, show, tree, fork, search, doctor, sessionIndex, store])
+  Command.withSubcommands([hydrate, extract, validate, list, show, tree, fork, search, doctor, sessionIndex, store])
 )
 
 /** A wrong call gets one message and where to look, not the whole help. */

@@ -3,7 +3,7 @@
  * was left out, and what the trainer has to be told.
  */
 import { type ExtractReport } from "./ExtractReport.ts"
-import { type FormatName } from "./Sample.ts"
+import { type FormatName } from "./FormatName.ts"
 
 export const CARD_FILE = "README.md"
 

@@ -12,7 +12,8 @@ import { SessionFileError, fromPlatform } from "@pi-sessions/session-file/Sessio
 import { type ExtractReport } from "./ExtractReport.ts"
 import { ExtractReport as Report } from "./ExtractReport.ts"
 import { FORMATS } from "./Formats.ts"
-import { type DataFile, type FormatName, type Sidecar } from "./Sample.ts"
+import { type FormatName } from "./FormatName.ts"
+import { type DataFile, type Sidecar } from "./Sample.ts"
 
 /** A line that its trainer would not take. */
 export interface BrokenLine {

@@ -3,7 +3,7 @@ import type * as Effect from "effect/Effect"
 import { type GivenContext } from "./GivenContext.ts"
 import { type Overflow } from "./Overflow.ts"
 import { type Reasoning } from "./Reasoning.ts"
-import { type ArgumentsForm, type FormatName } from "./Sample.ts"
+import { type ArgumentsForm, type FormatName } from "./FormatName.ts"
 import { type SplitRule } from "./Splits.ts"
 
 /** Which sessions. What is not given takes all. */

@@ -5,7 +5,8 @@
 import * as Schema from "effect/Schema"
 import * as GasTown from "@pi-sessions/core/GasTown"
 import { DropCounts } from "./DropCounts.ts"
-import { DatasetFile, FormatName } from "./Sample.ts"
+import { FormatName } from "./FormatName.ts"
+import { DatasetFile } from "./Sample.ts"
 import { Split } from "./Splits.ts"
 
 /** Tells a report of ours from any other `report.json`; the number grows when the shape changes. */

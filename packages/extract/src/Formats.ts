@@ -6,7 +6,8 @@ import { MessagesFormat } from "./MessagesFormat.ts"
 import { MistralFormat } from "./MistralFormat.ts"
 import { MsSwiftFormat } from "./MsSwiftFormat.ts"
 import { OpenAiFormat } from "./OpenAiFormat.ts"
-import { type FormatName, type SampleFormat } from "./Sample.ts"
+import { type FormatName } from "./FormatName.ts"
+import { type SampleFormat } from "./Sample.ts"
 import { ShareGptFormat } from "./ShareGptFormat.ts"
 
 export const FORMATS: { readonly [Name in FormatName]: SampleFormat<unknown> } = {

@@ -7,21 +7,10 @@ import type * as Result from "effect/Result"
 import * as GasTown from "@pi-sessions/core/GasTown"
 import * as PiProfile from "@pi-sessions/core/PiProfile"
 import { type DropCounts } from "./DropCounts.ts"
+import { type ArgumentsForm, FormatName } from "./FormatName.ts"
 import { type Split } from "./Splits.ts"
 import { ToolsSource } from "./ToolDefinition.ts"
 import { SampleContext, SampleStart, SystemSource, type TrainingSample } from "./TrainingSample.ts"
-
-export const FormatName = Schema.Literals([
-  "messages",
-  "axolotl",
-  "sharegpt",
-  "llama-factory",
-  "ms-swift",
-  "openai",
-  "mistral",
-  "lora-forge"
-])
-export type FormatName = typeof FormatName.Type
 
 /**
  * Where a sample comes from. Every key is in every sample, null where nothing is known, and counts are a list: readers
@@ -136,10 +125,6 @@ export class InvalidSample extends Schema.TaggedError<InvalidSample>()("InvalidS
     return `not a sample of ${this.format}: ${this.at === "" ? "" : `${this.at}: `}${this.issue}`
   }
 }
-
-/** How the arguments of calls are written. */
-export const ArgumentsForm = Schema.Literals(["object", "string"])
-export type ArgumentsForm = typeof ArgumentsForm.Type
 
 export interface ProjectOptions {
   /** For trainers that read both; each such format has its own default, and the others look away. */

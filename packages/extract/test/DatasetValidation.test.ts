@@ -7,7 +7,7 @@ import { SessionSource } from "@pi-sessions/session-file/SessionSource"
 import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as DatasetValidation from "../src/DatasetValidation.ts"
 import { Extract } from "../src/Extract.ts"
-import { FormatName } from "../src/Sample.ts"
+import { FormatName } from "../src/FormatName.ts"
 
 const SESSIONS = Path.resolve(import.meta.dirname, "../../../fixtures/sessions")
 

@@ -8,7 +8,8 @@ import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import { SessionSource } from "@pi-sessions/session-file/SessionSource"
 import { Extract, type ExtractOptions } from "../src/Extract.ts"
 import { FORMATS } from "../src/Formats.ts"
-import { type DataFile, FormatName } from "../src/Sample.ts"
+import { FormatName } from "../src/FormatName.ts"
+import { type DataFile } from "../src/Sample.ts"
 import { assistant, file, header, linked, text, user } from "./support/sessions.ts"
 
 const SESSIONS = Path.resolve(import.meta.dirname, "../../../fixtures/sessions")

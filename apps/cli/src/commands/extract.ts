@@ -2,6 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
+import { ArgumentsForm, FormatName } from "@pi-sessions/extract/FormatName"
 import * as GasTown from "@pi-sessions/core/GasTown"
 
 const flags = {
@@ -21,9 +22,15 @@ const flags = {
     Flag.withDescription("Session file, or directory to search to any depth (default: where Pi keeps its sessions)"),
     Flag.atLeast(0)
   ),
-  format: Flag.Literals("format", ["messages", "sharegpt"]).pipe(
-    Flag.withDescription("messages: TRL and Unsloth, with tools; sharegpt: LLaMA-Factory"),
+  format: Flag.Literals("format", FormatName.literals).pipe(
+    Flag.withDescription(
+      "messages: TRL and Unsloth; sharegpt, llama-factory: LLaMA-Factory; the others are called as their trainers"
+    ),
     Flag.withDefault("messages")
+  ),
+  arguments: Flag.Literals("arguments", ArgumentsForm.literals).pipe(
+    Flag.withDescription("Arguments of calls as JSON objects or as text, where the format leaves the choice (axolotl)"),
+    Flag.optional
   ),
   out: Flag.String("out").pipe(
     Flag.withMetavar("DIR"),
@@ -86,9 +93,9 @@ const flags = {
   ),
   reasoning: Flag.Literals("reasoning", ["all", "last-query", "none"]).pipe(
     Flag.withDescription(
-      "The model's thinking: all of it, that after the last user turn (as Qwen3's template), or none"
+      "The model's thinking: all of it, that after the last user turn (as Qwen3's template), or none (default: all; axolotl: last-query)"
     ),
-    Flag.withDefault("all")
+    Flag.optional
   ),
   threads: Flag.String("threads").pipe(
     Flag.withMetavar("PATH"),

@@ -6,7 +6,7 @@ import * as Schema from "effect/Schema"
 import { SessionSource } from "@pi-sessions/session-file/SessionSource"
 import { report } from "@pi-sessions/testing/Bench"
 import { Extract } from "../../src/Extract.ts"
-import { FormatName } from "../../src/Sample.ts"
+import { FormatName } from "../../src/FormatName.ts"
 
 const [format, near = "", sessions = "", out = ""] = process.argv.slice(2)
 const run = Effect.flatMap(Extract, (extract) =>

@@ -4,7 +4,8 @@ import type * as Schema from "effect/Schema"
 import * as SchemaIssue from "effect/SchemaIssue"
 import * as SchemaParser from "effect/SchemaParser"
 import { type Json } from "@pi-sessions/core/Json"
-import { type FormatName, InvalidSample } from "../Sample.ts"
+import { type FormatName } from "../FormatName.ts"
+import { InvalidSample } from "../Sample.ts"
 import * as WellFormed from "../WellFormed.ts"
 
 const formatIssue = SchemaIssue.makeFormatterStandardSchemaV1({ leafHook: (issue) => issue._tag })

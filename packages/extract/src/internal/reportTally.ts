@@ -1,7 +1,7 @@
 /** The sums of a report. */
 import { type DropCounts, sum } from "../DropCounts.ts"
 import { type ExtractReport, REPORT_KIND, type ReportRow, type Tokens, type Volume } from "../ExtractReport.ts"
-import { type FormatName } from "../Sample.ts"
+import { type FormatName } from "../FormatName.ts"
 import { type TrainingSample } from "../TrainingSample.ts"
 import { costOf, tokensOf } from "../Turn.ts"
 

@@ -82,7 +82,9 @@ export const chosen = Effect.fnUntraced(function* (input: Input) {
     minTurns: input.minTurns,
     overflow: input.overflow,
     branches: input.branches,
-    reasoning: input.reasoning,
+    ...(Option.isSome(input.arguments) ? { arguments: input.arguments.value } : {}),
+    // Templates that Axolotl is used with drop earlier thinking, and its masks would then cover other words.
+    reasoning: Option.getOrElse(input.reasoning, () => (input.format === "axolotl" ? "last-query" : "all")),
     includeNearDuplicates: input.includeNearDuplicates
   }
 })

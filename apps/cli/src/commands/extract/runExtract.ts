@@ -68,6 +68,7 @@ export const run = Effect.fnUntraced(function* (input: Input) {
     const what = path.endsWith("-continued.jsonl") ? ", prompt and completion: their context holds answers" : ""
     yield* invocation.note(`wrote ${path}: ${samples} ${samples === 1 ? "sample" : "samples"}${what}`)
   }
+  for (const path of report.outputs.sidecars ?? []) yield* invocation.note(`wrote ${path}`)
   yield* invocation.note("this data is not redacted: look through it before you share it")
   yield* invocation.result(input.json ? JSON.stringify(report, null, 2) : ExtractTable.render(report).join("\n"))
 })

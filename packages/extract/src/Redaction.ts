@@ -1,0 +1,237 @@
+/**
+ * Redaction: a sample, or any text, without the secrets and the names of people in it. It stands between the cut and the
+ * formats, so that every format sees its result; what a report or a viewer shows goes through the same scope.
+ *
+ * Every string is looked at, keys of arguments and ids too. What pairs calls with results stays paired, since equal strings
+ * have equal results. What is redacted once is not changed by being redacted again. Only counts leave this module, and
+ * nothing in it fails, so that no error message can hold a value.
+ */
+import { type Json, isArray } from "@pi-sessions/core/Json"
+import { HOMES, NAME_RULES, PersonalNames, type ToldNames, hostsOf, usersOf } from "./PersonalNames.ts"
+import { type Placeholders } from "./Placeholders.ts"
+import { type RedactionCounts } from "./RedactionRule.ts"
+import { type ScannerOptions, SecretScanner } from "./SecretScanner.ts"
+import { type ToolDefinition } from "./ToolDefinition.ts"
+import { type TrainingSample } from "./TrainingSample.ts"
+import { type ToolCall, type ToolResult, type Turn, type TurnMetadata } from "./Turn.ts"
+import { type PlainObject } from "./WellFormed.ts"
+import { type Finding, merged } from "./internal/redaction/finding.ts"
+
+export interface RedactorOptions extends ScannerOptions {
+  readonly placeholders: Placeholders
+  /** Names of people and machines that sessions do not tell, such as those of who runs this. */
+  readonly names?: Partial<ToldNames>
+}
+
+/** Redacts texts of one session after another. Making one compiles its rules, so make one for a run. */
+export class Redactor {
+  readonly #scanner: SecretScanner
+  readonly #placeholders: Placeholders
+  readonly #names: ToldNames
+
+  constructor({ names, placeholders, ...scanner }: RedactorOptions) {
+    this.#scanner = new SecretScanner({ ...scanner, finders: [HOMES, ...(scanner.finders ?? [])] })
+    this.#placeholders = placeholders
+    this.#names = { users: names?.users ?? [], hosts: names?.hosts ?? [] }
+  }
+
+  /**
+   * For the texts of one session: the users in whose homes its paths lie are taken out of all of them, and the machines
+   * that prompts in `texts` name beside these users.
+   */
+  scope(paths: ReadonlyArray<string>, texts: Iterable<string> = []): RedactionScope {
+    const users = [...new Set([...this.#names.users, ...usersOf(paths)])]
+    const hosts = [...new Set([...this.#names.hosts, ...hostsOf(users, texts)])]
+    return new RedactionScope(this.#scanner, this.#placeholders, new PersonalNames({ users, hosts }))
+  }
+}
+
+/** A second look finds what taking out a secret has laid bare. Names are words, and leave other words as they were. */
+const ROUNDS = 4
+const PERSONAL = new Set<string>(Object.values(NAME_RULES))
+/** No rule takes out anything shorter. */
+const SHORTEST = 4
+
+/** Redacts the texts of one session, and counts. */
+export class RedactionScope {
+  readonly #scanner: SecretScanner
+  readonly #placeholders: Placeholders
+  readonly #names: PersonalNames
+  readonly #counts = new Map<string, number>()
+
+  constructor(scanner: SecretScanner, placeholders: Placeholders, names: PersonalNames) {
+    this.#scanner = scanner
+    this.#placeholders = placeholders
+    this.#names = names
+  }
+
+  /** What was taken out so far, by rule, in the order of the rules' names. */
+  get counts(): RedactionCounts {
+    return Object.fromEntries([...this.#counts].sort(([a], [b]) => (a < b ? -1 : 1)))
+  }
+
+  /** The text itself where there is nothing to take out. */
+  text(text: string): string {
+    let current = text
+    for (let round = 0; round < ROUNDS; round++) {
+      const findings = this.#find(current)
+      if (findings.length === 0) break
+      current = this.#replaced(current, findings)
+      if (findings.every(({ rule }) => PERSONAL.has(rule))) break
+    }
+    return current
+  }
+
+  /** The value with its strings and keys redacted, and strings under keys such as `password`. */
+  json(value: Json): Json {
+    if (typeof value === "string") return this.text(value)
+    if (typeof value !== "object" || value === null) return value
+    return isArray(value) ? value.map((item) => this.json(item)) : this.object(value)
+  }
+
+  /** The object with its strings and keys redacted. */
+  object(value: { readonly [key: string]: Json | undefined }): PlainObject {
+    const members = new Map<string, Json>()
+    const named = nameOf(value)
+    for (const [key, member] of Object.entries(value)) {
+      if (member === undefined) continue
+      const name = this.text(key)
+      const unique = members.has(name) ? this.#unused(name, members) : name
+      members.set(
+        unique,
+        typeof member === "string" ? this.#member(key === "value" ? named : key, member) : this.json(member)
+      )
+    }
+    return Object.fromEntries(members)
+  }
+
+  #unused(name: string, members: ReadonlyMap<string, Json>): string {
+    let number = 2
+    while (members.has(`${name} (${number})`)) number++
+    return `${name} (${number})`
+  }
+
+  #member(key: string, value: string): string {
+    const whole = this.#scanner.underKey(key, value)
+    if (whole === undefined) return this.text(value)
+    // A rule that knows the value by its form names it better than its key does.
+    return this.#replaced(value, merged([whole, ...this.#scanner.collect(value)]))
+  }
+
+  #find(text: string): ReadonlyArray<Finding> {
+    if (text.length < SHORTEST) return []
+    const secrets = this.#scanner.collect(text)
+    const names = this.#names.collect(text)
+    if (secrets.length + names.length === 0) return names
+    return merged([...secrets, ...names])
+  }
+
+  #replaced(text: string, findings: ReadonlyArray<Finding>): string {
+    const parts: Array<string> = []
+    let from = 0
+    for (const { end, rule, start, value } of findings) {
+      this.#counts.set(rule, (this.#counts.get(rule) ?? 0) + 1)
+      parts.push(text.slice(from, start), this.#standIn(rule, value))
+      from = end
+    }
+    parts.push(text.slice(from))
+    return parts.join("")
+  }
+
+  #standIn(rule: string, value: string): string {
+    switch (rule) {
+      case NAME_RULES.home:
+      case NAME_RULES.user:
+        return this.#placeholders.user(value)
+      case NAME_RULES.host:
+        return this.#placeholders.host(value)
+      case NAME_RULES.email:
+        return this.#placeholders.email(value)
+      default:
+        return this.#placeholders.secret(rule, value)
+    }
+  }
+}
+
+/** What `{ "name": "DB_PASSWORD", "value": "..." }` names. */
+const nameOf = (value: { readonly [key: string]: Json | undefined }): string => {
+  const name = value["name"] ?? value["key"]
+  return typeof name === "string" ? name : "value"
+}
+
+export interface Redacted {
+  readonly sample: TrainingSample
+  readonly counts: RedactionCounts
+}
+
+/** The sample without secrets and names of people. */
+export const redact = (sample: TrainingSample, redactor: Redactor): Redacted => {
+  const { metadata } = sample
+  const paths = [sample.cwd, sample.source_path, metadata.parent_session ?? "", metadata.town ?? ""]
+  const scope = redactor.scope(
+    paths,
+    sample.turns.flatMap(({ content, tool_results }) => [content, ...tool_results.map((result) => result.content)])
+  )
+  const redacted: TrainingSample = {
+    ...sample,
+    session_id: scope.text(sample.session_id),
+    source_path: scope.text(sample.source_path),
+    cwd: scope.text(sample.cwd),
+    turns: sample.turns.map((turn) => redactTurn(turn, scope)),
+    tools: sample.tools.map((tool) => redactTool(tool, scope)),
+    metadata: redactMetadata(metadata, scope)
+  }
+  return { sample: redacted, counts: scope.counts }
+}
+
+/** Members whose words are set by schemas. */
+const WORDS = new Set(["role", "role_source", "tools_source", "start", "context", "pi", "system_source"])
+
+const redactMetadata = (metadata: TrainingSample["metadata"], scope: RedactionScope): TrainingSample["metadata"] => ({
+  ...metadata,
+  ...texts(metadata, scope)
+})
+
+const redactTurn = (turn: Turn, scope: RedactionScope): Turn => ({
+  ...turn,
+  content: scope.text(turn.content),
+  tool_calls: turn.tool_calls.map((call) => redactCall(call, scope)),
+  tool_results: turn.tool_results.map((result) => redactResult(result, scope)),
+  timestamp: scope.text(turn.timestamp),
+  uuid: scope.text(turn.uuid),
+  metadata: redactTurnMetadata(turn.metadata, scope)
+})
+
+const redactTurnMetadata = (metadata: TurnMetadata, scope: RedactionScope): TurnMetadata => ({
+  ...metadata,
+  ...texts(metadata, scope),
+  ...(metadata.unanswered === undefined ? {} : { unanswered: metadata.unanswered.map((id) => scope.text(id)) })
+})
+
+const redactCall = (call: ToolCall, scope: RedactionScope): ToolCall => ({
+  id: scope.text(call.id),
+  name: scope.text(call.name),
+  arguments: scope.object(call.arguments)
+})
+
+const redactResult = (result: ToolResult, scope: RedactionScope): ToolResult => ({
+  ...result,
+  tool_call_id: scope.text(result.tool_call_id),
+  tool_name: scope.text(result.tool_name),
+  content: scope.text(result.content)
+})
+
+const redactTool = (tool: ToolDefinition, scope: RedactionScope): ToolDefinition => ({
+  name: scope.text(tool.name),
+  description: scope.text(tool.description),
+  parameters: scope.object(tool.parameters)
+})
+
+/** The members that are texts, redacted: all that hold strings but those of set words, so that new ones are covered. */
+const texts = (object: object, scope: RedactionScope): { [key: string]: string } => {
+  const found: { [key: string]: string } = {}
+  for (const [key, value] of Object.entries(object)) {
+    if (typeof value === "string" && !WORDS.has(key)) found[key] = scope.text(value)
+  }
+  return found
+}

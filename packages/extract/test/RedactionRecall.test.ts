@@ -1,0 +1,150 @@
+/**
+ * Planted secrets of many kinds in many places: how many are gone afterwards. And texts that hold none: library source
+ * code, and sessions where PI_SESSIONS_CORPUS names some.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import * as Fs from "node:fs"
+import * as Path from "node:path"
+import * as process from "node:process"
+import * as Session from "@pi-sessions/core/Session"
+import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
+import { Placeholders } from "../src/Placeholders.ts"
+import { sum } from "../src/DropCounts.ts"
+import { Redactor } from "../src/Redaction.ts"
+import { SecretScanner } from "../src/SecretScanner.ts"
+import { CONTEXT, KINDS, PLACES, PREFIXED, TOKEN_PLACES } from "./support/plantedSecrets.ts"
+
+const redactor = new Redactor({ placeholders: new Placeholders("a key of this test") })
+const redacted = (text: string): string => redactor.scope([]).text(text)
+
+const print = (line: string): void => {
+  process.stdout.write(`${line}\n`)
+}
+
+/** Most of the beginning and most of the end of each line, as they stand and as JSON, JSON in JSON and URLs have them. */
+const traces = (secret: string): ReadonlyArray<string> =>
+  secret.split(/\n|\\n/u).flatMap((line) => {
+    const most = Math.ceil(line.length * 0.6)
+    return [line.slice(0, most), line.slice(-most)].flatMap((part) => {
+      const json = JSON.stringify(part).slice(1, -1)
+      return [part, json, JSON.stringify(json).slice(1, -1), encodeURIComponent(part)]
+    })
+  })
+
+const ROUNDS = 20
+
+interface Recall {
+  readonly kind: string
+  readonly gone: number
+  readonly planted: number
+  readonly missed: ReadonlyArray<string>
+}
+
+const recallOf = (kind: string): Recall => {
+  const make = KINDS.get(kind)
+  const places = { ...PLACES, ...(kind in PREFIXED ? TOKEN_PLACES : {}) }
+  const missed = new Set<string>()
+  let planted = 0
+  let gone = 0
+  for (let seed = 1; seed <= ROUNDS; seed++) {
+    const { secret, text } = make?.(SeededRandom.make(seed)) ?? { secret: "", text: "" }
+    for (const [place, put] of Object.entries(places)) {
+      planted++
+      const result = redacted(put(text))
+      if (traces(secret).every((trace) => !result.includes(trace))) gone++
+      else missed.add(place)
+    }
+  }
+  return { kind, gone, planted, missed: [...missed] }
+}
+
+const percent = (part: number, whole: number): string => `${((100 * part) / whole).toFixed(1)} %`
+
+describe("planted secrets", () => {
+  it("of at least sixty kinds are gone, nineteen of twenty of each", () => {
+    assert.isAtLeast(KINDS.size, 60)
+    const recalls = [...KINDS.keys()].map(recallOf)
+    for (const { gone, kind, missed, planted } of recalls) {
+      const where = missed.length === 0 ? "" : `; missed ${missed.join(", ")}`
+      print(`recall ${percent(gone, planted).padStart(7)}  ${kind}${where}`)
+    }
+    const gone = recalls.reduce((sum, recall) => sum + recall.gone, 0)
+    const planted = recalls.reduce((sum, recall) => sum + recall.planted, 0)
+    print(`recall ${percent(gone, planted)} of ${planted} secrets of ${KINDS.size} kinds`)
+    assert.isAtLeast(gone / planted, 0.95)
+    const poor = recalls.filter((recall) => recall.gone / recall.planted < 0.95).map(({ kind }) => kind)
+    assert.deepStrictEqual(poor, [])
+    assert.strictEqual(Object.keys(PREFIXED).length + Object.keys(CONTEXT).length, KINDS.size)
+  })
+})
+
+/** Source files of well-known packages, as the workspace has them. */
+function* sources(dir: string): Generator<string> {
+  for (const entry of Fs.readdirSync(dir, { withFileTypes: true })) {
+    const path = Path.join(dir, entry.name)
+    if (entry.isDirectory()) yield* sources(path)
+    else if (entry.isFile() && /\.(?:[cm]?js|[cm]?ts)$/u.test(entry.name)) yield path
+  }
+}
+
+const LIBRARY_BYTES = 40e6
+
+const scan = (texts: Iterable<string>): { readonly megabytes: number; readonly hits: ReadonlyArray<string> } => {
+  const scanner = new SecretScanner()
+  const hits: Array<string> = []
+  let length = 0
+  for (const text of texts) {
+    length += text.length
+    for (const { rule } of scanner.find(text)) hits.push(rule)
+  }
+  return { megabytes: length / 1e6, hits }
+}
+
+const told = ({ hits, megabytes }: ReturnType<typeof scan>, of: string): string => {
+  const counts = sum(hits.map((rule) => ({ [rule]: 1 })))
+  return `${of}: ${hits.length} found in ${megabytes.toFixed(1)} MB, ${(hits.length / megabytes).toFixed(2)} per MB ${JSON.stringify(counts)}`
+}
+
+describe("texts without secrets", () => {
+  it("library source code has at most one finding in a megabyte", () => {
+    const root = Path.resolve(import.meta.dirname, "../../../node_modules/.pnpm")
+    const texts = function* () {
+      let bytes = 0
+      for (const path of sources(root)) {
+        const text = Fs.readFileSync(path, "utf8")
+        yield text
+        bytes += text.length
+        if (bytes > LIBRARY_BYTES) return
+      }
+    }
+    const found = scan(texts())
+    print(told(found, "library source code"))
+    assert.isAtLeast(found.megabytes, 5)
+    assert.isAtMost(found.hits.length / found.megabytes, 1)
+  })
+
+  it("sessions of the corpus have at most one finding in a megabyte", () => {
+    const corpus = process.env["PI_SESSIONS_CORPUS"]
+    if (corpus === undefined || corpus === "") {
+      print("PI_SESSIONS_CORPUS is not set: no corpus is read")
+      return
+    }
+    const texts = function* () {
+      for (const name of Fs.readdirSync(corpus)) {
+        if (!name.endsWith(".jsonl")) continue
+        const { tree } = Session.read(Fs.readFileSync(Path.join(corpus, name)))
+        for (const entry of tree.getEntries()) yield* strings(entry.decode())
+      }
+    }
+    const found = scan(texts())
+    print(told(found, "sessions of the corpus"))
+    assert.isAtMost(found.hits.length / found.megabytes, 1)
+  })
+})
+
+function* strings(value: unknown): Generator<string> {
+  if (typeof value === "string") yield value
+  else if (typeof value === "object" && value !== null) {
+    for (const member of Object.values(value)) yield* strings(member)
+  }
+}
