@@ -56,8 +56,9 @@ export const walk = Effect.fnUntraced(function* <R = never>(
   }
 })
 
-/** The rows that say how things stand at the end of a path; undefined where the path has none. */
+/** The newest of its kind on a path; undefined where the path has none. */
 export interface ActiveRows {
+  /** The last change of the thinking level, whatever it tells. */
   readonly thinkingLevel: OffsetRow | undefined
   readonly model: OffsetRow | undefined
   readonly compaction: OffsetRow | undefined
@@ -71,14 +72,9 @@ type ReadEntries<R> = (
 /** Message entries looked into at a time for one of the assistant. */
 const MESSAGES = 16
 
-/**
- * What SessionContext.settings finds, on a walk from the newest entry: whether a message is the assistant's, and whether
- * a change of the thinking level tells one, stands in their payloads, which are read in batches.
- */
-class Settings<R> {
-  thinkingLevel: OffsetRow | undefined
-  model: OffsetRow | undefined
-  #level: Json | undefined
+/** Finds the last model: whether a message is the assistant's stands in its payload, and those are read in batches. */
+class ModelSearch<R> {
+  found: OffsetRow | undefined
   #waiting: Array<OffsetRow> = []
   readonly #read: ReadEntries<R>
 
@@ -86,27 +82,17 @@ class Settings<R> {
     this.#read = read
   }
 
-  get areFound(): boolean {
-    return this.thinkingLevel !== undefined && this.model !== undefined
-  }
-
-  /** A level of null was told, and no model yet: what counts depends on the rows before it. */
-  get isInDoubt(): boolean {
-    return this.#level === null && this.model === undefined
-  }
-
-  /** Takes the next row of the walk; true when `look` should be called. */
+  /** Takes the next row of a walk from the newest entry; true when `look` should be called. */
   add(row: OffsetRow): boolean {
-    const isMessage = row.entry_type === "message"
-    const ofModel = this.model === undefined && (isMessage || row.entry_type === "model_change")
-    const ofThinking = !this.areFound && row.entry_type === "thinking_level_change"
-    if (!ofModel && !ofThinking) return false
+    if (this.found !== undefined) return false
+    const isChange = row.entry_type === "model_change"
+    if (!isChange && row.entry_type !== "message") return false
     this.#waiting.push(row)
-    return !isMessage || this.#waiting.length >= MESSAGES
+    return isChange || this.#waiting.length >= MESSAGES
   }
 
   /** Looks into the rows that wait. */
-  readonly look = Effect.fnUntraced({ self: this }, function* (this: Settings<R>): Effect.fn.Return<
+  readonly look = Effect.fnUntraced({ self: this }, function* (this: ModelSearch<R>): Effect.fn.Return<
     void,
     StoreIoError | StoreDamaged,
     R
@@ -114,15 +100,8 @@ class Settings<R> {
     const rows = this.#waiting.reverse()
     this.#waiting = []
     const entries = rows.length === 0 ? [] : yield* this.#read(rows)
-    for (let i = entries.length - 1; i >= 0 && !this.areFound; i--) {
-      const [entry, row] = [entries[i], rows[i]]
-      if (entry?.type === "thinking_level_change") {
-        // As in core: while the model is not found either, null stands for no more than the level before it.
-        if (this.#level !== undefined && this.#level !== null) continue
-        this.#level = entry.decode()["thinkingLevel"]
-        this.thinkingLevel = this.#level === undefined ? undefined : row
-      } else if (entry?.type === "model_change" || entry?.role === "assistant") this.model ??= row
-    }
+    const at = entries.findLastIndex(({ role, type }) => type === "model_change" || role === "assistant")
+    this.found ??= rows[at]
   })
 }
 
@@ -133,34 +112,55 @@ class Settings<R> {
 export const resolve = Effect.fnUntraced(function* <R>(
   view: StoreView,
   leaf: OffsetRow,
-  checkpoint: Checkpoint | undefined,
+  checkpoint: Pick<Checkpoint, "active_context"> | undefined,
   read: ReadEntries<R>
 ): Effect.fn.Return<ActiveRows, StoreIoError | StoreDamaged, FileSystem.FileSystem | R> {
-  const settings = new Settings(read)
+  const model = new ModelSearch(read)
+  let thinkingLevel: OffsetRow | undefined
   let compaction: OffsetRow | undefined
   let isFolded = false
   const known = checkpoint?.active_context
   yield* walk(view, leaf, (row) => {
-    if (known !== undefined && row.entry_id === known.leaf?.entry_id && !settings.isInDoubt) {
+    if (known !== undefined && row.entry_id === known.leaf?.entry_id) {
       isFolded = true
       return false
     }
     if (row.entry_type === "compaction") compaction ??= row
-    const goesOn = () => compaction === undefined || !settings.areFound
-    return settings.add(row) ? Effect.map(settings.look(), goesOn) : goesOn()
+    if (row.entry_type === "thinking_level_change") thinkingLevel ??= row
+    const goesOn = () => compaction === undefined || thinkingLevel === undefined || model.found === undefined
+    return model.add(row) ? Effect.map(model.look(), goesOn) : goesOn()
   })
-  yield* settings.look()
-  if (!isFolded || known === undefined) {
-    return { thinkingLevel: settings.thinkingLevel, model: settings.model, compaction }
-  }
+  yield* model.look()
+  if (!isFolded || known === undefined) return { thinkingLevel, model: model.found, compaction }
   const folded = (ref: EntryRef | null) => (ref === null ? Effect.succeed(undefined) : view.row(ref.entry_seq))
-  compaction ??= yield* folded(known.compaction)
-  settings.model ??= yield* folded(known.model)
-  const changed = settings.thinkingLevel === undefined ? yield* folded(known.thinking_level) : undefined
-  if (changed !== undefined) {
-    // A checkpoint may name a change that tells no level: then one before it counts.
-    const goesOn = () => settings.thinkingLevel === undefined
-    yield* walk(view, changed, (row) => (settings.add(row) ? Effect.map(settings.look(), goesOn) : goesOn()))
+  return {
+    thinkingLevel: thinkingLevel ?? (yield* folded(known.thinking_level)),
+    model: model.found ?? (yield* folded(known.model)),
+    compaction: compaction ?? (yield* folded(known.compaction))
   }
-  return { thinkingLevel: settings.thinkingLevel, model: settings.model, compaction }
+})
+
+/**
+ * The change of the thinking level that counts on a path, by the rule of SessionContext.settings: one that tells no level
+ * is passed over, and so is one that tells null while no newer entry told the model. Undefined where none counts.
+ */
+export const levelInForce = Effect.fnUntraced(function* <R>(
+  view: StoreView,
+  { model, thinkingLevel }: ActiveRows,
+  read: ReadEntries<R>
+): Effect.fn.Return<OffsetRow | undefined, StoreIoError | StoreDamaged, FileSystem.FileSystem | R> {
+  if (thinkingLevel === undefined) return undefined
+  let level: Json | undefined
+  let counts: OffsetRow | undefined
+  yield* walk(view, thinkingLevel, (row) => {
+    const isModelKnown = model !== undefined && row.entry_seq <= model.entry_seq
+    if (isModelKnown && level !== undefined) return false
+    if (row.entry_type !== "thinking_level_change") return true
+    return Effect.map(read([row]), ([entry]) => {
+      level = entry?.decode()["thinkingLevel"]
+      counts = level === undefined ? undefined : row
+      return level === undefined || (level === null && !isModelKnown)
+    })
+  })
+  return counts
 })

@@ -13,7 +13,7 @@ import { type StoreIoError } from "./StoreError.ts"
 import { type StoreLayout } from "./StoreLayout.ts"
 import * as MigrationEvent from "./MigrationEvent.ts"
 import { AppendLog } from "./internal/AppendLog.ts"
-import { readWhole, sizeOf, sync, syncDirectory, withFile } from "./internal/durable.ts"
+import { readWhole, settleName, sizeOf, sync, syncDirectory, withFile } from "./internal/durable.ts"
 import * as Quarantine from "./internal/quarantine.ts"
 
 /** What a ledger holds. */
@@ -116,6 +116,7 @@ export const settle = Effect.fnUntraced(function* (
   layout: StoreLayout
 ): Effect.fn.Return<void, StoreIoError, FileSystem.FileSystem | Path.Path> {
   if (Option.isNone(yield* sizeOf(layout.ledger))) return
+  const path = yield* Path.Path
   yield* withFile(layout.ledger, "r+", (file) => sync(file, layout.ledger))
-  yield* syncDirectory(layout.migrations)
+  yield* settleName(path.join(layout.tmp, "ledger.jsonl"), layout.ledger)
 })

@@ -18,6 +18,7 @@ import { Sqlite } from "@pi-sessions/sqlite/Sqlite"
 import { type ActiveStore } from "./ActiveStore.ts"
 import {
   type EntryRefused,
+  type MarkerLost,
   StoreDamaged,
   type StoreFailed,
   type StoreIoError,
@@ -36,6 +37,7 @@ import { moveActive, readActive } from "./internal/activeStoreFile.ts"
 import { renameDurably, sizeOf } from "./internal/durable.ts"
 import { otherSession, readManifest } from "./internal/manifestFile.ts"
 import * as Staging from "./internal/staging.ts"
+import * as Unmarked from "./internal/unmarked.ts"
 
 /** A session of this id has a store already. */
 export class StoreExists extends Schema.TaggedError<StoreExists>()("StoreExists", { path: Schema.String }) {
@@ -47,7 +49,7 @@ export class StoreExists extends Schema.TaggedError<StoreExists>()("StoreExists"
 /** A header without an id that can name a file. */
 export class BadSessionId extends Schema.TaggedError<BadSessionId>()("BadSessionId", { sessionId: Schema.String }) {
   override get message(): string {
-    return `the session id ${JSON.stringify(this.sessionId)} cannot be part of a file name; give the header an id of 1 to 200 characters without a slash, a backslash or a dot at its beginning`
+    return `the session id ${JSON.stringify(this.sessionId)} cannot be part of a file name; give the header an id of 1 to 200 bytes without a slash, a backslash or a dot at its beginning`
   }
 }
 
@@ -80,9 +82,14 @@ export class SessionStore extends Context.Service<
       options?: StoreWriter.WriterOptions
     ) => Effect.Effect<
       StoreWriter.StoreWriter,
-      OpenWriterError | StoreExists | BadSessionId | EntryRefused,
+      OpenWriterError | StoreExists | MarkerLost | BadSessionId | EntryRefused,
       Scope.Scope
     >
+    /**
+     * Makes a container the active store of its session again where the marker is lost or damaged (that one is kept
+     * under another name), after it was mended and read as a whole.
+     */
+    readonly activate: (location: StoreLayout.StoreLocation) => Effect.Effect<"activated" | "already", OpenWriterError>
     /** Moves a store aside, so that another can be created in its place; returns where the container is then. */
     readonly retire: (
       location: StoreLayout.StoreLocation
@@ -102,6 +109,9 @@ export class SessionStore extends Context.Service<
     Effect.suspend(() => make)
   )
 }
+
+const UNMARKED =
+  'there is no marker that makes this container the active store; "pi-sessions store activate" writes one for a container that lost it'
 
 /** What was acquired before a failure is released at once, not with the caller's scope: the lock, so that a retry gets it. */
 const releasedOnFailure = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R | Scope.Scope> =>
@@ -133,7 +143,7 @@ const make = Effect.gen(function* () {
     const marker = yield* readActive(location)
     if (marker === undefined) {
       if (Option.isNone(yield* sizeOf(container))) return yield* new StoreNotFound({ path: container })
-      const reason = "there is no marker that makes this container the active store"
+      const reason = UNMARKED
       const { active } = StoreLayout.names(path, location)
       return yield* new StoreDamaged({ path: active, byteOffset: 0, reason, invariant: "INV-007" })
     }
@@ -194,8 +204,9 @@ const make = Effect.gen(function* () {
       const location = { directory, sessionId }
       const names = StoreLayout.names(path, location)
       yield* lock.acquire(names.lock)
-      // A container without a marker was not finished when it was made; it is moved aside.
       if ((yield* readActive(location)) !== undefined) return yield* new StoreExists({ path: names.container })
+      // A container without a marker that was not finished when it was made is moved aside.
+      yield* Unmarked.mustBeFree(location)
       const staged = yield* Staging.begin(location, { correlationId: null, source: null, state: "CLEAN" })
       yield* Effect.scoped(
         Effect.flatMap(StoreWriter.open(staged, sessionId, options), (writer) => writer.appendHeader(header, sessionId))
@@ -208,6 +219,15 @@ const make = Effect.gen(function* () {
     provided
   )
 
+  const activate = Effect.fn("SessionStore.activate")(
+    function* (location: StoreLayout.StoreLocation) {
+      yield* lock.acquire(StoreLayout.names(path, location).lock)
+      return yield* Unmarked.activate(location)
+    },
+    Effect.scoped,
+    provided
+  )
+
   const retire = Effect.fn("SessionStore.retire")(function* (location: StoreLayout.StoreLocation) {
     const names = StoreLayout.names(path, location)
     return yield* Effect.scoped(
@@ -216,7 +236,7 @@ const make = Effect.gen(function* () {
         if ((yield* readActive(location)) === undefined) return yield* new StoreNotFound({ path: names.container })
         const aside = yield* Staging.retiredName(location)
         // Without its marker the container is no store any more.
-        yield* renameDurably(names.active, `${aside}.active.json`)
+        yield* renameDurably(names.active, Staging.retiredMarker(aside))
         yield* renameDurably(names.container, aside)
         return aside
       })
@@ -236,6 +256,17 @@ const make = Effect.gen(function* () {
     return marker === undefined ? [] : [...files].map((file) => path.resolve(location.directory, file))
   }, provided)
 
+  /** INV-007: what the marker names must be there. */
+  const activeMissing = Effect.fnUntraced(function* (
+    location: StoreLayout.StoreLocation,
+    active: ActiveStore
+  ): Effect.fn.Return<StoreVerify.Finding | undefined, StoreIoError, FileSystem.FileSystem> {
+    const file = Cutover.activeFile(path, location, active)
+    if (Option.isSome(yield* sizeOf(file))) return undefined
+    const message = `the active store, ${active.path}, is not there`
+    return { invariant: "INV-007", path: StoreLayout.names(path, location).active, byte_offset: 0, message }
+  })
+
   const verify = Effect.fn("SessionStore.verify")(function* (location: StoreLayout.StoreLocation) {
     const layout = layoutOf(location)
     if (Option.isNone(yield* sizeOf(layout.container))) return yield* new StoreNotFound({ path: layout.container })
@@ -243,18 +274,18 @@ const make = Effect.gen(function* () {
     if (Result.isFailure(marker) && marker.failure._tag === "StoreIoError") return yield* marker.failure
     const active = Result.getOrUndefined(marker)
     const report = yield* StoreVerify.verify(layout, { active, sessionId: location.sessionId })
-    if (active !== undefined) return report
+    if (active !== undefined) {
+      const missing = yield* activeMissing(location, active)
+      return missing === undefined ? report : { ...report, findings: [...report.findings, missing] }
+    }
     const finding: StoreVerify.Finding = {
       invariant: "INV-007",
       path: StoreLayout.names(path, location).active,
       byte_offset: 0,
-      message:
-        Result.isFailure(marker) && marker.failure._tag === "StoreDamaged"
-          ? marker.failure.reason
-          : "there is no marker that makes this container the active store"
+      message: Result.isFailure(marker) && marker.failure._tag === "StoreDamaged" ? marker.failure.reason : UNMARKED
     }
     return { ...report, findings: [...report.findings, finding] }
   }, provided)
 
-  return SessionStore.of({ active, reader, writer, create, retire, inactive, verify })
+  return SessionStore.of({ active, activate, reader, writer, create, retire, inactive, verify })
 })

@@ -23,12 +23,24 @@ const ROWS = 500
 const failed = (error: SqliteError): StoreIoError =>
   new StoreIoError({ path: error.path, operation: error.operation, reason: error.reason })
 
-/** The session's bytes in order, a batch of lines at a time. Rows that are not counted from 0 without a gap are an error. */
+/**
+ * The session's bytes in order, a batch of lines at a time. Rows that are not counted from 0 without a gap are an error,
+ * and so is one below 0.
+ */
 export const read = (path: string): Stream.Stream<Uint8Array, StoreIoError, Sqlite> =>
   Stream.unwrap(
     Effect.gen(function* () {
       const sqlite = yield* Sqlite
       const database = yield* sqlite.open(path, { readOnly: true }).pipe(Effect.mapError(failed))
+      const stray = yield* database
+        .use("read a session's lines", (connection) =>
+          connection.get("SELECT entry_seq FROM session_line WHERE entry_seq < 0 ORDER BY entry_seq LIMIT 1")
+        )
+        .pipe(Effect.mapError(failed))
+      if (stray !== undefined) {
+        const reason = `row ${String(stray["entry_seq"])} of session_line lies before the header, which is row 0`
+        return yield* new StoreIoError({ path, operation: "read a session's lines", reason })
+      }
       return Stream.paginate(0, (first) =>
         Effect.gen(function* () {
           const rows = yield* database

@@ -58,6 +58,17 @@ export class StoreNotFound extends Schema.TaggedError<StoreNotFound>()("StoreNot
   }
 }
 
+/** A container that was the active store of its session, and nothing says so any more. Nothing was changed. */
+export class MarkerLost extends Schema.TaggedError<MarkerLost>()("MarkerLost", {
+  /** Of the marker. */
+  path: Schema.String,
+  container: Schema.String
+}) {
+  override get message(): string {
+    return `${this.container}: this container was the active store of its session and may hold entries that are nowhere else, but its marker ${this.path} is gone; nothing was changed. Make it the active store again with: pi-sessions store activate ${this.container}`
+  }
+}
+
 /** The session has a container, but another store is its active one. */
 export class StoreNotActive extends Schema.TaggedError<StoreNotActive>()("StoreNotActive", {
   path: Schema.String,

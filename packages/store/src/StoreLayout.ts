@@ -79,6 +79,12 @@ export const names = (path: Path.Path, location: StoreLocation): StoreNames => {
   }
 }
 
+/** A name has room for 255 bytes, and what stands behind the id takes some of them. */
+const ID_BYTES_MAX = 200
+
 /** A session id that may stand in a file name. */
 export const isSafeId = (sessionId: string): boolean =>
-  sessionId !== "" && sessionId.length <= 200 && !/[/\\\0]/.test(sessionId) && !sessionId.startsWith(".")
+  sessionId !== "" &&
+  Buffer.byteLength(sessionId) <= ID_BYTES_MAX &&
+  !/[/\\\0]/.test(sessionId) &&
+  !sessionId.startsWith(".")

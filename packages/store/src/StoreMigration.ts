@@ -23,8 +23,9 @@ import type * as MigrationEvent from "./MigrationEvent.ts"
 import * as MigrationLedger from "./MigrationLedger.ts"
 import {
   type EntryRefused,
+  type MarkerLost,
   type StoreDamaged,
-  type StoreFailed,
+  StoreFailed,
   type StoreIoError,
   type StoreLocked,
   StoreNotActive,
@@ -45,6 +46,7 @@ import { type SourceFinding, inspect } from "./internal/sourceSession.ts"
 import { readManifest, stepped, writeManifest } from "./internal/manifestFile.ts"
 import { check, fill } from "./internal/containerBuild.ts"
 import * as Staging from "./internal/staging.ts"
+import * as Unmarked from "./internal/unmarked.ts"
 
 /** The source is damaged, or no session of format version 3. Nothing was changed; it stays the active store. */
 export class MigrationRefused extends Schema.TaggedError<MigrationRefused>()("MigrationRefused", {
@@ -127,9 +129,10 @@ export type MigrateError =
   | StoreLocked
   | StoreFailed
   | StoreNotFound
+  | MarkerLost
 
 /** Why a container was not left. */
-export type RollbackError = Exclude<MigrateError, MigrationRefused> | StoreNotActive
+export type RollbackError = Exclude<MigrateError, MigrationRefused | MarkerLost> | StoreNotActive
 
 /** Moves sessions into containers and out of them. */
 export class StoreMigration extends Context.Service<
@@ -137,7 +140,7 @@ export class StoreMigration extends Context.Service<
   {
     /** Migrates the session at `path` (absolute), a JSONL file unless told otherwise. */
     readonly migrate: (path: string, options?: MigrateOptions) => Effect.Effect<Migrated, MigrateError>
-    /** Leaves a container for a file of an earlier format. */
+    /** Leaves a container for a file of an earlier format; again, where the file that it was left for is gone. */
     readonly rollback: (
       location: StoreLayout.StoreLocation,
       options?: RollbackOptions
@@ -190,6 +193,7 @@ const make = Effect.gen(function* () {
           }
         }
         if (found.findings.length > 0) return yield* refused(source, found.findings)
+        if ((yield* readActive(location)) === undefined) yield* Unmarked.mustBeFree(location)
         return yield* build(location, source, format, found, options)
       })
     )
@@ -319,7 +323,7 @@ const make = Effect.gen(function* () {
         const active = yield* Cutover.reconcile(location).pipe(
           Effect.catchTag("StoreFailed", () => readActive(location))
         )
-        yield* nativeOnly(location, active)
+        yield* mustBeLeft(location, active)
         // Recovery makes a damaged manifest again.
         const state = yield* readManifest(layout).pipe(
           Effect.map((manifest) => manifest.state),
@@ -428,15 +432,21 @@ const make = Effect.gen(function* () {
     }
   })
 
-  const nativeOnly = Effect.fnUntraced(function* (
+  /** A container that is the active store, or whose session has none: the file that it was left for is gone. */
+  const mustBeLeft = Effect.fnUntraced(function* (
     location: StoreLayout.StoreLocation,
     active: ActiveStore | undefined
-  ): Effect.fn.Return<void, StoreNotFound | StoreNotActive> {
+  ): Effect.fn.Return<void, StoreIoError | StoreFailed | StoreNotFound | StoreNotActive, Needs> {
     const { container } = StoreLayout.names(path, location)
     if (active === undefined) return yield* new StoreNotFound({ path: container })
     if (active.active === "native_v2") return
-    const activePath = path.resolve(location.directory, active.path)
-    return yield* new StoreNotActive({ path: container, active: active.active, activePath })
+    const activePath = Cutover.activeFile(path, location, active)
+    if (Option.isSome(yield* sizeOf(activePath))) {
+      return yield* new StoreNotActive({ path: container, active: active.active, activePath })
+    }
+    if (Option.isSome(yield* sizeOf(container))) return
+    const reason = `the session was rolled back to ${activePath}, which is missing, and so is the container`
+    return yield* new StoreFailed({ path: container, reason })
   })
 
   const ledger = (location: StoreLayout.StoreLocation) =>

@@ -1,7 +1,7 @@
 /**
  * A session in a store, opened for reading. Entries come as `SessionEntry`, the same values that a session file gives;
- * their `line` is `entry_seq + 1` (where no blank lines lie beside them), their `byteOffset` counts from the first entry of the call. Every frame is checked
- * before anything of it is returned.
+ * their `line` is `entry_seq + 1` (where no blank lines lie beside them), their `byteOffset` counts from the first entry
+ * that was read with them. Every frame is checked before anything of it is returned.
  *
  * A reader takes no lock on the store, never waits for a writer and never repairs. It sees the session as it was when it
  * was opened: it becomes neither longer nor shorter, and what is not whole any more is StoreDamaged. Fibers may share a
@@ -11,8 +11,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Option from "effect/Option"
-import * as Path from "effect/Path"
-import * as Result from "effect/Result"
+import type * as Path from "effect/Path"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { stringAt } from "@pi-sessions/core/Json"
@@ -22,20 +21,21 @@ import * as SessionContext from "@pi-sessions/core/SessionContext"
 import { type HeaderLine, SessionEntry, type SessionLine } from "@pi-sessions/core/SessionLine"
 import { SessionReader } from "@pi-sessions/core/SessionReader"
 import * as ActivePath from "./ActivePath.ts"
-import * as Checkpoint from "./Checkpoint.ts"
+import type * as Checkpoint from "./Checkpoint.ts"
 import { type OffsetRow } from "./OffsetRow.ts"
 import { EntryNotFound, StoreDamaged, type StoreIoError, type StoreNotFound } from "./StoreError.ts"
-import { type StoreLayout, numberOf } from "./StoreLayout.ts"
+import { type StoreLayout } from "./StoreLayout.ts"
 import { type StoreState } from "./StoreState.ts"
 import { type Head } from "./WireField.ts"
 import { type LoadedFrame, type StoreView, openView } from "./internal/StoreView.ts"
-import { listNames, readWhole } from "./internal/durable.ts"
+import * as Checkpoints from "./internal/checkpointFiles.ts"
 
 /** Why something that is in the session does not come: the file system said no, or its bytes are not as written. */
 export type ReadError = StoreIoError | StoreDamaged
 
-/** Entries read together by `lines` and `range`. */
+/** Entries read together by `lines` and `range`: so many, or as many as take so many bytes; a longer one by itself. */
 const BATCH = 512
+const BATCH_BYTES = 4 << 20
 
 /** An open session; made by `open`, and good until its scope closes. */
 export class StoreReader {
@@ -115,12 +115,10 @@ export class StoreReader {
   readonly range = (from: number, to: number): Stream.Stream<SessionEntry, ReadError> =>
     Stream.paginate(Math.max(1, from), (start) =>
       Effect.gen({ self: this }, function* () {
-        const end = Math.min(start + BATCH, Math.min(to, this.entryCount) + 1)
-        const entries = start < end ? yield* this.#entries(yield* this.#view.rows(start, end)) : []
-        return [
-          entries,
-          end > start && end <= Math.min(to, this.entryCount) ? Option.some(end) : Option.none()
-        ] as const
+        const last = Math.min(to, this.entryCount)
+        const rows = start <= last ? yield* this.#batch(start, last + 1) : []
+        const end = start + rows.length
+        return [yield* this.#entries(rows), rows.length > 0 && end <= last ? Option.some(end) : Option.none()] as const
       })
     ).pipe(Stream.provideContext(this.#services))
 
@@ -189,7 +187,9 @@ export class StoreReader {
       })
       const branch = yield* this.#entries(rows.slice(0, keptRows).reverse())
       const settled = yield* this.#entries(
-        [active.thinkingLevel, active.model].flatMap((row) => (row === undefined ? [] : [row]))
+        [yield* ActivePath.levelInForce(this.#view, active, read), active.model].flatMap((row) =>
+          row === undefined ? [] : [row]
+        )
       )
       const messages = SessionContext.project(branch, options.profile).map((item) => item.message)
       return { messages, ...SessionContext.settings(settled) }
@@ -210,16 +210,18 @@ export class StoreReader {
   readonly payloads: Stream.Stream<ReadonlyArray<Uint8Array>, ReadError> = Stream.suspend(() =>
     Stream.paginate(0, (start) =>
       Effect.gen({ self: this }, function* () {
-        const end = Math.min(start + BATCH, this.#view.frameCount)
-        const frames = yield* this.#view.frames(yield* this.#view.rows(start, end))
+        const { frameCount } = this.#view
+        const rows = yield* this.#batch(start, frameCount)
+        const end = start + rows.length
+        const frames = yield* this.#view.frames(rows)
         const pieces = frames.map(({ bytes, found, row }) => {
-          const last = row.entry_seq === this.#view.frameCount - 1
+          const last = row.entry_seq === frameCount - 1
           return bytes.subarray(
             found.payloadStart,
             last && found.frame.unterminated === true ? found.payloadEnd : found.end
           )
         })
-        return [[pieces], end < this.#view.frameCount ? Option.some(end) : Option.none()] as const
+        return [[pieces], end < frameCount ? Option.some(end) : Option.none()] as const
       })
     ).pipe(Stream.provideContext(this.#services))
   )
@@ -229,6 +231,14 @@ export class StoreReader {
     Stream.runCollect(this.payloads),
     (batches) => Session.read(batches.flat())
   )
+
+  /** Rows from `start` on that are read together, none at or behind `end`. */
+  readonly #batch = Effect.fnUntraced({ self: this }, function* (this: StoreReader, start: number, end: number) {
+    const rows = yield* this.#view.rows(start, Math.min(start + BATCH, end))
+    let bytes = 0
+    const over = rows.findIndex((row) => (bytes += row.byte_length) > BATCH_BYTES)
+    return over < 0 ? rows : rows.slice(0, Math.max(1, over))
+  })
 
   readonly #leaf = Effect.fnUntraced(
     { self: this },
@@ -280,8 +290,9 @@ export const open = Effect.fn("StoreReader.open")(function* (
       reason: view.trailing?.reason ?? "the store holds no session header"
     })
   }
+  const sessionId = rows[0]?.entry_id ?? ""
   const services = Context.make(FileSystem.FileSystem, yield* FileSystem.FileSystem)
-  return new StoreReader(view, header, yield* newestCheckpoint(view), services)
+  return new StoreReader(view, header, yield* Checkpoints.newest(view, sessionId), services)
 })
 
 const headerOf = ({ bytes, found }: LoadedFrame): HeaderLine | undefined => {
@@ -289,27 +300,3 @@ const headerOf = ({ bytes, found }: LoadedFrame): HeaderLine | undefined => {
   reader.push(bytes.subarray(found.payloadStart, found.end))
   return reader.header
 }
-
-/** Damaged checkpoints, and those of another history, are ignored: the one before them counts. */
-export const newestCheckpoint = Effect.fnUntraced(function* (
-  view: StoreView
-): Effect.fn.Return<Checkpoint.Checkpoint | undefined, ReadError, FileSystem.FileSystem | Path.Path> {
-  const path = yield* Path.Path
-  const { checkpoints } = view.layout
-  for (const name of (yield* listNames(checkpoints)).reverse()) {
-    if (numberOf(name, ".json") === undefined) continue
-    const bytes = yield* readWhole(path.join(checkpoints, name))
-    const checkpoint = Option.flatMap(bytes, (found) => Result.getSuccess(Checkpoint.decode(found)))
-    if (Option.isNone(checkpoint)) continue
-    const { head, active_context: context } = checkpoint.value
-    const refs = [head, context.leaf, context.thinking_level, context.model, context.compaction]
-    let holds = true
-    for (const ref of refs) {
-      if (ref === null || !holds) continue
-      const row = ref.entry_seq < view.frameCount ? yield* view.row(ref.entry_seq) : undefined
-      holds = row?.entry_id === ref.entry_id
-    }
-    if (holds) return checkpoint.value
-  }
-  return undefined
-})

@@ -9,16 +9,25 @@ import { hash } from "node:crypto"
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
 import * as Option from "effect/Option"
-import type * as Path from "effect/Path"
+import * as Path from "effect/Path"
 import type * as Manifest from "./Manifest.ts"
 import * as MigrationLedger from "./MigrationLedger.ts"
 import { StoreDamaged, StoreFailed, type StoreIoError, fromPlatform } from "./StoreError.ts"
 import { type StoreLayout } from "./StoreLayout.ts"
-import { type StoreState } from "./StoreState.ts"
+import { SETTLED } from "./StoreState.ts"
 import { type Head } from "./WireField.ts"
-import { makeDirectory, readAt, sizeOf, sync, syncDirectory, withFile, writeFully } from "./internal/durable.ts"
+import {
+  makeDirectory,
+  readAt,
+  settleName,
+  sizeOf,
+  sync,
+  syncDirectory,
+  withFile,
+  writeFully
+} from "./internal/durable.ts"
 import { readIndex } from "./internal/indexRecovery.ts"
-import { otherSession, readManifest, stepped, writeManifest } from "./internal/manifestFile.ts"
+import { otherSession, readManifest, revised, stepped, writeManifest } from "./internal/manifestFile.ts"
 import { rebuildManifest } from "./internal/manifestRecovery.ts"
 import { type OpenSegment, type OpenTail, readTail } from "./internal/openTail.ts"
 import { type Repair } from "./internal/repair.ts"
@@ -63,6 +72,15 @@ export const recover = Effect.fn("StoreRecovery.recover")(function* (
   yield* checkSession(layout, found, sessionId)
   yield* checkSealed(layout, found)
   const tail = yield* readTail(layout, found, repairs)
+  const [uncounted] = tail.uncounted
+  if (uncounted !== undefined) {
+    const last = tail.uncounted.at(-1)?.segment_seq
+    repairs.push({
+      what: `manifest: older than the segments: ${uncounted.segment_seq} to ${last} sealed again`,
+      // With the change of state, below.
+      mend: Effect.void
+    })
+  }
   const index = yield* readIndex(layout, found, tail, repairs)
   yield* makeDurable(layout, found, tail, index.rowCount)
   yield* MigrationLedger.cutTorn(layout)
@@ -89,23 +107,28 @@ export const recover = Effect.fn("StoreRecovery.recover")(function* (
 const makeDurable = Effect.fnUntraced(function* (
   layout: StoreLayout,
   manifest: Manifest.Manifest,
-  { openSegment, rows }: OpenTail,
+  { openSegment, rows, uncounted }: OpenTail,
   rowCount: number
 ) {
+  const path = yield* Path.Path
   yield* syncDirectory(layout.container)
   // Of the index, what the manifest counts was synced before it was counted.
   if (Option.getOrElse(yield* sizeOf(layout.offsets), () => 0) > manifest.index.byte_length) {
     yield* withFile(layout.offsets, "r+", (file) => sync(file, layout.offsets))
-    yield* syncDirectory(layout.index)
+    yield* settleName(path.join(layout.tmp, "offsets.jsonl"), layout.offsets)
+  }
+  for (const { segment_seq } of uncounted) {
+    const file = layout.segment(segment_seq)
+    yield* withFile(file, "r+", (handle) => sync(handle, file))
   }
   if (openSegment === undefined) return
   const { segmentSeq, byteLength } = openSegment
-  const path = layout.segment(segmentSeq)
+  const file = layout.segment(segmentSeq)
   const unindexed = rows.find((row) => row.segment_seq === segmentSeq && row.entry_seq >= rowCount)
-  yield* withFile(path, "r+", (file) =>
-    Effect.andThen(writeAgain(file, path, unindexed?.byte_offset ?? byteLength, byteLength), sync(file, path))
+  yield* withFile(file, "r+", (handle) =>
+    Effect.andThen(writeAgain(handle, file, unindexed?.byte_offset ?? byteLength, byteLength), sync(handle, file))
   )
-  yield* syncDirectory(layout.segments)
+  yield* settleName(path.join(layout.tmp, path.basename(file)), file)
 })
 
 const writeAgain = Effect.fnUntraced(function* (file: FileSystem.File, path: string, from: number, to: number) {
@@ -115,16 +138,10 @@ const writeAgain = Effect.fnUntraced(function* (file: FileSystem.File, path: str
   }
 })
 
-/** States that promise that every frame is in a sealed segment. */
-const SETTLED: ReadonlySet<StoreState> = new Set([
-  "SEGMENT_SEALED",
-  "INDEXED",
-  "CHECKPOINTED",
-  "MIGRATED",
-  "ROLLED_BACK"
-])
-
-/** Finishes the step that was interrupted: a sealed segment whose rows are complete now is indexed. */
+/**
+ * Finishes the step that was interrupted: a sealed segment whose rows are complete now is indexed. Segments that the
+ * manifest did not count are counted.
+ */
 const settle = Effect.fnUntraced(function* (
   layout: StoreLayout,
   found: Manifest.Manifest,
@@ -140,8 +157,21 @@ const settle = Effect.fnUntraced(function* (
   if (tail.rows.length > 0 && SETTLED.has(manifest.state)) {
     manifest = yield* stepped(manifest, "DIRTY").pipe(Effect.orDie)
   }
+  if (tail.uncounted.length > 0) manifest = yield* counting(manifest, tail)
   if (manifest !== found) yield* writeManifest(layout, manifest)
   return manifest
+})
+
+/** With the segments that it did not count; its head is that of the last of them. */
+const counting = Effect.fnUntraced(function* (manifest: Manifest.Manifest, { rows, uncounted }: OpenTail) {
+  const segments = [...manifest.segments, ...uncounted]
+  const last = uncounted.at(-1)
+  const row = rows.find(({ entry_seq }) => entry_seq === last?.last_entry_seq)
+  if (last === undefined || row === undefined) return manifest
+  const { chain_hash } = last
+  const { entry_id, entry_seq, frame_seq, segment_seq } = row
+  const head: Head = { segment_seq, frame_seq, entry_seq, entry_id, chain_hash }
+  return yield* revised(manifest, { segments, head, entry_count: entry_seq })
 })
 
 /** Sealed segments never change: another size is damage that cannot be mended from here. */

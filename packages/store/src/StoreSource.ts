@@ -1,7 +1,8 @@
 /**
  * The V2 layer of SessionSource: sessions in containers and in databases of lines (`sqlite_v1`) beside sessions in
  * files, so that whoever reads sessions reads a store as it reads a file. A session is listed once: as its container
- * where that is the active store, else as its file.
+ * where that is the active store, else as the file that its marker names; other files of it in that directory are not
+ * listed. One without a marker is listed as its files.
  */
 import * as Arr from "effect/Array"
 import * as Context from "effect/Context"
@@ -11,6 +12,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Path from "effect/Path"
 import * as Stream from "effect/Stream"
+import { stringAt } from "@pi-sessions/core/Json"
 import * as Session from "@pi-sessions/core/Session"
 import { type HeaderLine, type SessionLine } from "@pi-sessions/core/SessionLine"
 import { SessionReader, peekHeader } from "@pi-sessions/core/SessionReader"
@@ -20,6 +22,7 @@ import { Sqlite } from "@pi-sessions/sqlite/Sqlite"
 import { type OpenError, SessionStore } from "./SessionStore.ts"
 import * as SqliteV1 from "./SqliteV1.ts"
 import * as StoreLayout from "./StoreLayout.ts"
+import * as ActiveElsewhere from "./internal/activeElsewhere.ts"
 import { databasesBelow } from "./internal/databasesBelow.ts"
 import { namesSession, pageBytesOf } from "./internal/firstPage.ts"
 
@@ -110,22 +113,48 @@ const make = Effect.fnUntraced(function* (given: ReadonlyArray<string>) {
     )
   )
 
+  /** Databases by a name that does not tell it, as markers named them. */
+  const databases = new Set<string>()
+
+  const isRows = (ref: SessionRef) => databases.has(ref.path) || isDatabase(path, ref.path)
+
+  const fileRef = Effect.fnUntraced(function* (at: string) {
+    const info = yield* fs.stat(at)
+    return { path: at, sizeBytes: Number(info.size), modifiedMs: modifiedMsOf(info) } satisfies SessionRef
+  })
+
   const list = Effect.gen(function* () {
     const listing = yield* files.list
     const sessions: Array<SessionRef> = []
     const skipped = [...listing.skipped]
     /** Files of sessions that have moved on: into a container, or to another file. */
     const moved = new Set<string>()
+    const elsewhere: Array<ActiveElsewhere.ActiveAt> = []
     const named = given.filter(isContainer).map((at) => path.resolve(at))
     for (const container of new Set([...named, ...listing.containers])) {
       const found = yield* Effect.result(containerRef(container))
       if (found._tag === "Failure") skipped.push({ path: found.failure.path, reason: found.failure.reason })
       else if (found.success !== undefined) sessions.push(found.success)
       for (const file of yield* superseded(container)) moved.add(file)
+      const location = locationOf(path, container)
+      const active = location === undefined ? undefined : yield* ActiveElsewhere.of(location)
+      if (active !== undefined) elsewhere.push(active)
     }
-    const databases = yield* databasesBelow(given.filter((at) => !isContainer(at)))
-    const inFiles = new Map([...listing.sessions, ...databases].map((ref) => [ref.path, ref]))
-    for (const session of inFiles.values()) if (!moved.has(session.path)) sessions.push(session)
+    const found = yield* databasesBelow(given.filter((at) => !isContainer(at)))
+    const inFiles = new Map([...listing.sessions, ...found].map((ref) => [ref.path, ref]))
+    for (const { format, path: at } of elsewhere) {
+      if (format === "native_v2" || inFiles.has(at)) continue
+      if (format === "sqlite_v1") databases.add(at)
+      const ref = yield* Effect.option(fileRef(at))
+      if (ref._tag === "Some") inFiles.set(at, ref.value)
+    }
+    const isElsewhere = ActiveElsewhere.among(elsewhere)
+    for (const session of inFiles.values()) {
+      const id = Effect.map(header(session), (line) => stringAt(line.decode(), "id"))
+      const idOf = Effect.orElseSucceed(id, () => undefined)
+      if (moved.has(session.path)) continue
+      if (!(yield* isElsewhere(path.dirname(session.path), session.path, idOf))) sessions.push(session)
+    }
     return {
       sessions: sessions.sort((a, b) => (a.path < b.path ? -1 : 1)),
       containers: listing.containers,
@@ -176,7 +205,7 @@ const make = Effect.fnUntraced(function* (given: ReadonlyArray<string>) {
 
   const header = (ref: SessionRef): Effect.Effect<HeaderLine, SessionFileError | NotASession> => {
     if (isContainer(ref.path)) return Effect.scoped(Effect.map(reader(ref), (open) => open.header))
-    if (!isDatabase(path, ref.path)) return files.header(ref)
+    if (!isRows(ref)) return files.header(ref)
     return databaseHeader(ref).pipe(
       Effect.catchTag("SqliteError", ({ reason }) =>
         Effect.fail(new SessionFileError({ path: ref.path, operation: "read", reason }))
@@ -185,13 +214,13 @@ const make = Effect.fnUntraced(function* (given: ReadonlyArray<string>) {
   }
 
   const lines = (ref: SessionRef): Stream.Stream<SessionLine, SessionFileError> => {
-    if (isDatabase(path, ref.path)) return databaseLines(ref)
+    if (isRows(ref)) return databaseLines(ref)
     if (!isContainer(ref.path)) return files.lines(ref)
     return Stream.unwrap(Effect.map(reader(ref), (open) => open.lines.pipe(Stream.mapError(failed(ref.path, "read")))))
   }
 
   const read = (ref: SessionRef): Effect.Effect<Session.Session, SessionFileError | NotASession> => {
-    if (isDatabase(path, ref.path)) return databaseSession(ref)
+    if (isRows(ref)) return databaseSession(ref)
     if (!isContainer(ref.path)) return files.read(ref)
     return Effect.scoped(
       Effect.flatMap(reader(ref), (open) => open.session.pipe(Effect.mapError(failed(ref.path, "read"))))

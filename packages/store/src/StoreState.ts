@@ -28,6 +28,16 @@ export const StoreState = Schema.Literals([
 ])
 export type StoreState = typeof StoreState.Type
 
+/** States in which no frame lies behind the manifest's head. */
+export const SETTLED: ReadonlySet<StoreState> = new Set([
+  "CLEAN",
+  "SEGMENT_SEALED",
+  "INDEXED",
+  "CHECKPOINTED",
+  "MIGRATED",
+  "ROLLED_BACK"
+])
+
 /** Where each state may lead. */
 export const TRANSITIONS: { readonly [from in StoreState]: ReadonlyArray<StoreState> } = {
   CLEAN: ["DIRTY", "MIGRATION_STAGING"],

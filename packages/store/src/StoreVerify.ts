@@ -1,29 +1,33 @@
 /**
  * Reading everything of a container and saying what is wrong with it, each finding by the id of the invariant it breaks.
- * Nothing is changed, and no lock is taken: beside a live writer the last entries may be reported as not indexed yet.
+ * Nothing is changed, and no lock is taken. What promises something is read before what it promises (manifest,
+ * checkpoints, size of the index, then the segments), so that a live writer is only ever ahead of it; what it appended
+ * since is read, and held against nothing.
  */
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
 import * as Option from "effect/Option"
-import * as Path from "effect/Path"
+import type * as Path from "effect/Path"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import type * as ActiveStore from "./ActiveStore.ts"
-import * as Checkpoint from "./Checkpoint.ts"
 import type * as Manifest from "./Manifest.ts"
 import * as MigrationLedger from "./MigrationLedger.ts"
 import * as OffsetRow from "./OffsetRow.ts"
 import { chainHash } from "./SegmentFrame.ts"
 import { InvariantId, type StoreIoError } from "./StoreError.ts"
 import { type StoreLayout, numberOf } from "./StoreLayout.ts"
-import { type StoreState } from "./StoreState.ts"
+import { SETTLED, type StoreState } from "./StoreState.ts"
 import { type Head } from "./WireField.ts"
-import { rowsIn } from "./internal/IndexFile.ts"
+import * as CheckpointCheck from "./internal/checkpointCheck.ts"
+import * as CheckpointFiles from "./internal/checkpointFiles.ts"
 import { detached } from "./internal/detached.ts"
-import { listNames, readAt, readWhole, sizeOf, withFile } from "./internal/durable.ts"
+import { listNames, sizeOf, withFile } from "./internal/durable.ts"
+import { type Report } from "./internal/findings.ts"
 import { follows, headOf } from "./internal/frameLink.ts"
+import * as IndexCheck from "./internal/indexCheck.ts"
 import { otherSession, readManifest } from "./internal/manifestFile.ts"
-import { scanOver } from "./internal/soundFrames.ts"
+import { type Gap, scanOver } from "./internal/soundFrames.ts"
 
 /** Something that is not as it should be. */
 export const Finding = Schema.Struct({
@@ -55,6 +59,9 @@ export interface VerifyReport {
 export const format = (finding: Finding): string =>
   `${finding.path}, byte ${finding.byte_offset}: ${finding.invariant === null ? "" : `${finding.invariant}: `}${finding.message}`
 
+/** Invariants without which a history cannot be folded. */
+const HISTORY: ReadonlySet<InvariantId> = new Set(["INV-001", "INV-002", "INV-003", "INV-005"])
+
 /** States in which every frame has its row. */
 const INDEXED: ReadonlySet<StoreState> = new Set(["INDEXED", "CHECKPOINTED", "MIGRATED", "ROLLED_BACK"])
 
@@ -84,22 +91,39 @@ export const verify = Effect.fn("StoreVerify.verify")(function* (
     report(null, layout.manifest, 0, failure.reason)
   }
   const known = Result.getOrUndefined(manifest)
-  const scanned = yield* scanSegments(layout, known, report)
-  const indexed = known !== undefined && INDEXED.has(known.state)
-  const promised = indexed ? scanned.frameCount : Math.min(scanned.frameCount, known?.index.row_count ?? 0)
-  if (scanned.rowCount < promised) {
-    const missing = `entries from entry_seq ${scanned.rowCount} on are not indexed`
-    report("INV-003", layout.offsets, scanned.indexBytes, missing)
+  const checkpoints = yield* CheckpointFiles.readAll(layout)
+  const index = yield* IndexCheck.open(layout)
+  const scanned = yield* scanSegments(layout, known, checkpoints, index, report)
+  const settledAt = known?.head == null ? 0 : known.head.entry_seq + 1
+  const promised = Math.max(
+    known !== undefined && INDEXED.has(known.state) ? settledAt : 0,
+    Math.min(scanned.frameCount, known?.index.row_count ?? 0)
+  )
+  if (index.rowCount < promised) {
+    const missing = `entries from entry_seq ${index.rowCount} on are not indexed`
+    report("INV-003", layout.offsets, index.checked, missing)
   }
-  if (known?.head != null && known.head.entry_seq < scanned.frameCount) {
+  if (known !== undefined && known.head !== null) {
     const there = scanned.headAt.get(known.head.entry_seq)
-    if (there !== undefined && there !== known.head.chain_hash) {
+    if (known.head.entry_seq >= scanned.frameCount) {
+      report("INV-005", layout.manifest, 0, "the manifest's head is behind the last frame")
+    } else if (there !== undefined && there !== known.head.chain_hash) {
       report("INV-005", layout.manifest, 0, "the manifest's head is not in the hash chain")
     }
-  } else if (known?.head != null) {
-    report("INV-005", layout.manifest, 0, "the manifest's head is behind the last frame")
   }
-  yield* checkCheckpoints(layout, known, scanned, report)
+  if (known !== undefined) {
+    // A manifest that was made again does not count the last segment, also where the container was left for its source.
+    const isBehind = SETTLED.has(known.state) && known.state !== "ROLLED_BACK" && scanned.frameCount > settledAt
+    const isOlder = isBehind || scanned.segmentCount > known.segments.length + 1
+    if (isOlder && (yield* isAsItWas(layout, known))) {
+      const message = `the manifest is older than the segments: it ends at entry ${settledAt - 1}, ${known.state}`
+      report(null, layout.manifest, 0, message)
+    }
+  }
+  const history = { rowCount: index.rowCount, headAt: scanned.headAt, idAt: scanned.idAt }
+  const sound = CheckpointCheck.check(layout, known, checkpoints, history, report)
+  const isWhole = !findings.some(({ invariant }) => invariant !== null && HISTORY.has(invariant))
+  if (isWhole) yield* CheckpointCheck.foldAgain(layout, sound, report)
   const ledger = yield* MigrationLedger.read(layout)
   for (const { byteOffset, reason } of ledger.skipped) {
     report(null, layout.ledger, byteOffset, `the event on this line is lost: ${reason}`)
@@ -127,21 +151,22 @@ export const verify = Effect.fn("StoreVerify.verify")(function* (
     findings,
     hashChainMatch: !findings.some(({ invariant }) => invariant === "INV-002" || invariant === "INV-005"),
     indexConsistent:
-      scanned.rowCount === scanned.frameCount &&
+      index.rowCount === scanned.frameCount &&
       !findings.some(({ invariant }) => invariant === "INV-003" || invariant === "INV-006")
   }
 })
 
-type Report = (invariant: InvariantId | null, path: string, byteOffset: number, message: string) => void
+/** Whether the manifest is still the one that was read: a writer at work would have changed it. */
+const isAsItWas = Effect.fnUntraced(function* (layout: StoreLayout, known: Manifest.Manifest) {
+  const now = yield* readManifest(layout).pipe(Effect.catchTag("StoreDamaged", () => Effect.succeed(undefined)))
+  return now?.revision === known.revision && now.updated_at === known.updated_at
+})
 
 interface Scanned {
   readonly head: Head | undefined
   readonly frameCount: number
   readonly segmentCount: number
   readonly segmentBytes: number
-  /** Good rows of the index, and the bytes they take. */
-  readonly rowCount: number
-  readonly indexBytes: number
   /** `chain_hash` at the positions that manifest and checkpoints speak of. */
   readonly headAt: Map<number, string>
   readonly idAt: Map<number, string>
@@ -151,14 +176,15 @@ interface Scanned {
 const scanSegments = Effect.fnUntraced(function* (
   layout: StoreLayout,
   manifest: Manifest.Manifest | undefined,
+  checkpoints: ReadonlyArray<CheckpointFiles.CheckpointFile>,
+  index: IndexCheck.IndexCursor,
   report: Report
 ): Effect.fn.Return<Scanned, StoreIoError, Needs> {
   const seqs = (yield* listNames(layout.segments)).flatMap((name) => numberOf(name, ".seg") ?? [])
   const ids = new Set<string>()
-  const wanted = yield* positionsOfInterest(layout, manifest)
+  const wanted = new Set([0, manifest?.head?.entry_seq ?? 0, ...CheckpointCheck.positions(checkpoints)])
   const headAt = new Map<number, string>()
   const idAt = new Map<number, string>()
-  const index = yield* openIndex(layout)
   let head: Head | undefined
   /** After damage the next frame found is taken as it is. */
   let adrift = false
@@ -180,7 +206,9 @@ const scanSegments = Effect.fnUntraced(function* (
         `a sealed segment has ${size} bytes in place of ${sealed.byte_length}`
       )
     }
+    const firstSeq = head === undefined ? 0 : head.entry_seq + 1
     const rows: Array<string> = []
+    let torn: Gap | undefined
     yield* withFile(path, "r", (file) =>
       scanOver(
         file,
@@ -200,7 +228,12 @@ const scanSegments = Effect.fnUntraced(function* (
           if (parentId !== null && !followsLast && !ids.has(parentId)) {
             report("INV-001", path, byteOffset, `entry ${frame.entry_id} has an unknown parent ${parentId}`)
           }
-          if (frame.entry_seq > 0) ids.add(detached(frame.entry_id))
+          if (frame.entry_seq > 0) {
+            const known = ids.size
+            ids.add(detached(frame.entry_id))
+            if (ids.size === known)
+              report("INV-001", path, byteOffset, `the id ${frame.entry_id} is another entry's already`)
+          }
           head = headOf(frame, chainHash(bytes.subarray(found.start, found.end)))
           if (wanted.has(frame.entry_seq)) {
             headAt.set(frame.entry_seq, head.chain_hash)
@@ -210,6 +243,11 @@ const scanSegments = Effect.fnUntraced(function* (
           frameCount = frame.entry_seq + 1
         },
         (gap) => {
+          // Of an append under way, or torn.
+          if (gap.end === size && segmentSeq === seqs.at(-1) && sealed === undefined && !adrift) {
+            torn = gap
+            return
+          }
           const upTo = gap.end === size ? "to the end of the segment" : `up to byte ${gap.end}`
           report("INV-005", path, gap.byteOffset, `${gap.reason} (${upTo})`)
           adrift = true
@@ -220,7 +258,25 @@ const scanSegments = Effect.fnUntraced(function* (
     if (sealed !== undefined && head !== undefined && !adrift && head.chain_hash !== sealed.chain_hash) {
       report("INV-005", path, size, "the segment does not end where its manifest says the chain does")
     }
-    yield* compareIndex(index, Buffer.from(rows.join("")), report)
+    if (sealed !== undefined && !index.lost && head !== undefined) {
+      const { first_entry_seq, frame_count, last_entry_seq } = sealed
+      if (frame_count !== rows.length || last_entry_seq !== head.entry_seq || first_entry_seq !== firstSeq) {
+        const counted = `${frame_count} frames, entry_seq ${first_entry_seq} to ${last_entry_seq}`
+        report("INV-005", layout.manifest, 0, `it counts ${counted} in segment ${segmentSeq}, which holds others`)
+      }
+    }
+    yield* IndexCheck.compare(layout, index, Buffer.from(rows.join("")), report)
+    if (torn !== undefined) {
+      // Where neither row nor manifest tells of a frame, this is what an append leaves that was not acknowledged.
+      const isPromised = index.byteLength > index.checked || (manifest?.head?.entry_seq ?? -1) >= frameCount
+      const grown = Option.getOrElse(yield* sizeOf(path), () => 0) !== size
+      if (isPromised) report("INV-005", path, torn.byteOffset, `${torn.reason} (to the end of the segment)`)
+      else if (!grown) report(null, path, torn.byteOffset, `nothing tells of a frame here: ${torn.reason}`)
+      index.lost ||= isPromised
+    }
+  }
+  for (const { segment_seq } of manifest?.segments ?? []) {
+    if (segment_seq >= expectedSeq) report("INV-005", layout.segment(segment_seq), 0, "a sealed segment is missing")
   }
   if (index.byteLength > index.checked && !index.lost) {
     report("INV-003", layout.offsets, index.checked, "rows without a frame")
@@ -230,133 +286,8 @@ const scanSegments = Effect.fnUntraced(function* (
     frameCount,
     segmentCount: seqs.length,
     segmentBytes,
-    rowCount: index.rowCount,
-    indexBytes: index.checked,
     headAt,
     idAt
-  }
-})
-
-interface IndexCursor {
-  readonly path: string
-  readonly byteLength: number
-  /** Bytes and rows that agree with the frames so far. */
-  checked: number
-  rowCount: number
-  /** Frames and rows do not go side by side any more. */
-  lost: boolean
-}
-
-const openIndex = Effect.fnUntraced(function* (
-  layout: StoreLayout
-): Effect.fn.Return<IndexCursor, StoreIoError, Needs> {
-  const byteLength = Option.getOrElse(yield* sizeOf(layout.offsets), () => 0)
-  return { path: layout.offsets, byteLength, checked: 0, rowCount: 0, lost: false }
-})
-
-/** Compares the rows that the frames of a segment should have with those on disk. */
-const compareIndex = Effect.fnUntraced(function* (
-  index: IndexCursor,
-  expected: Buffer,
-  report: Report
-): Effect.fn.Return<void, StoreIoError, Needs> {
-  if (index.lost || expected.length === 0) return
-  const length = Math.min(expected.length, index.byteLength - index.checked)
-  const bytes =
-    length <= 0
-      ? Buffer.alloc(0)
-      : yield* withFile(index.path, "r", (file) => readAt(file, index.path, index.checked, length))
-  let same = bytes.length
-  if (!bytes.equals(expected.subarray(0, bytes.length))) {
-    same = 0
-    while (bytes[same] === expected[same]) same++
-  }
-  // From a negative place Buffer would look back from its end.
-  const whole = same === 0 ? 0 : expected.lastIndexOf(0x0a, same - 1) + 1
-  for (let at = expected.indexOf(0x0a); at >= 0 && at < whole; at = expected.indexOf(0x0a, at + 1)) index.rowCount++
-  const start = index.checked + whole
-  index.checked = start
-  if (same === expected.length) return
-  index.lost = true
-  if (same < bytes.length || whole < bytes.length) {
-    const sound = rowsIn(bytes.subarray(whole), start).rows.length > 0
-    report(
-      "INV-003",
-      index.path,
-      start,
-      sound ? "a row says something else than its frame" : "a row is not as it was written"
-    )
-  }
-})
-
-/** Positions whose chain hash the manifest and the checkpoints name, and that of the header. */
-const positionsOfInterest = Effect.fnUntraced(function* (layout: StoreLayout, manifest: Manifest.Manifest | undefined) {
-  const wanted = new Set([0])
-  if (manifest?.head != null) wanted.add(manifest.head.entry_seq)
-  for (const { checkpoint } of yield* readCheckpoints(layout)) {
-    if (Result.isFailure(checkpoint)) continue
-    wanted.add(checkpoint.success.head.entry_seq)
-    for (const ref of Object.values(checkpoint.success.active_context)) if (ref !== null) wanted.add(ref.entry_seq)
-  }
-  return wanted
-})
-
-const readCheckpoints = Effect.fnUntraced(function* (layout: StoreLayout) {
-  const path = yield* Path.Path
-  const found: Array<{
-    readonly path: string
-    readonly seq: number
-    readonly checkpoint: Result.Result<Checkpoint.Checkpoint, string>
-  }> = []
-  for (const name of yield* listNames(layout.checkpoints)) {
-    const seq = numberOf(name, ".json")
-    if (seq === undefined) continue
-    const at = path.join(layout.checkpoints, name)
-    const bytes = Option.getOrElse(yield* readWhole(at), () => Buffer.alloc(0))
-    found.push({ path: at, seq, checkpoint: Checkpoint.decode(bytes) })
-  }
-  return found
-})
-
-const checkCheckpoints = Effect.fnUntraced(function* (
-  layout: StoreLayout,
-  manifest: Manifest.Manifest | undefined,
-  scanned: Scanned,
-  report: Report
-): Effect.fn.Return<void, StoreIoError, Needs> {
-  let previous: Checkpoint.Checkpoint | undefined
-  const checkpoints = yield* readCheckpoints(layout)
-  const there = new Set(checkpoints.map(({ seq }) => seq))
-  const last = Math.max(manifest?.checkpoint_seq ?? 0, ...there)
-  for (let seq = 1; seq <= last; seq++) {
-    if (!there.has(seq)) report(null, layout.checkpoint(seq), 0, "the checkpoint is missing")
-  }
-  for (const { path, seq, checkpoint } of checkpoints) {
-    if (Result.isFailure(checkpoint)) {
-      report(null, path, 0, `the checkpoint is ignored: ${checkpoint.failure}`)
-      continue
-    }
-    const { success: found } = checkpoint
-    if (found.checkpoint_seq !== seq) report("INV-004", path, 0, `its number is ${found.checkpoint_seq}`)
-    const { head } = found
-    if (scanned.headAt.get(head.entry_seq) !== head.chain_hash) {
-      report("INV-004", path, 0, "its head is not in the hash chain")
-    }
-    if (previous !== undefined && head.entry_seq < previous.head.entry_seq) {
-      report("INV-004", path, 0, "its head lies before that of the checkpoint before it")
-    }
-    if (manifest?.state === "CHECKPOINTED" && manifest.checkpoint_seq === seq) {
-      if (manifest.head?.chain_hash !== head.chain_hash) report("INV-004", path, 0, "its head is not the manifest's")
-    }
-    for (const ref of Object.values(found.active_context)) {
-      if (ref === null) continue
-      if (ref.entry_seq >= scanned.rowCount) {
-        report("INV-006", path, 0, `entry ${ref.entry_id} of the active context is not indexed`)
-      } else if (scanned.idAt.has(ref.entry_seq) && scanned.idAt.get(ref.entry_seq) !== ref.entry_id) {
-        report("INV-006", path, 0, `entry ${ref.entry_id} is not at entry_seq ${ref.entry_seq}`)
-      }
-    }
-    previous = found
   }
 })
 

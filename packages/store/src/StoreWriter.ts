@@ -32,6 +32,7 @@ import { sizeOf } from "./internal/durable.ts"
 import * as CheckpointFold from "./internal/checkpointFold.ts"
 import { framesOf } from "./internal/frameLink.ts"
 import { revised, stepped, writeManifest } from "./internal/manifestFile.ts"
+import { sealedAt } from "./internal/sealing.ts"
 
 export type { Appended } from "./internal/AppendGroup.ts"
 export type AppendError = EntryRefused | WriteError
@@ -359,14 +360,7 @@ export class StoreWriter {
     if (head === undefined) return {}
     const counted = { head, entry_count: head.entry_seq }
     if (segment === undefined || segment.log.length === 0) return counted
-    const sealed: Manifest.SealedSegment = {
-      segment_seq: segment.segmentSeq,
-      frame_count: head.frame_seq,
-      byte_length: segment.log.durableLength,
-      first_entry_seq: segment.firstEntrySeq,
-      last_entry_seq: head.entry_seq,
-      chain_hash: head.chain_hash
-    }
+    const sealed = sealedAt(head, segment.firstEntrySeq, segment.log.durableLength)
     return { ...counted, segments: [...this.#manifest.segments, sealed] }
   }
 
@@ -381,7 +375,7 @@ export class StoreWriter {
     yield* this.#step("INDEXED", { index: this.#index.extent })
   })
 
-  /** Writes and syncs the rows that wait. An index that somebody removed is made again, as recovery does it. */
+  /** Writes and syncs the rows that wait. An index that somebody removed or replaced is made again, as recovery does it. */
   readonly #flushIndex = Effect.fnUntraced({ self: this }, function* (this: StoreWriter): Effect.fn.Return<
     void,
     WriteError,
@@ -389,7 +383,9 @@ export class StoreWriter {
   > {
     const flushed = yield* Effect.result(this.#index.flush())
     if (Result.isSuccess(flushed)) return
-    if (Option.isSome(yield* sizeOf(this.layout.offsets))) return yield* flushed.failure
+    const isThere = Option.isSome(yield* sizeOf(this.layout.offsets))
+    if (isThere && !this.#index.isLost) return yield* flushed.failure
+    yield* Effect.ignore(this.#index.close)
     const { head, indexBytes, manifest } = yield* StoreRecovery.recover(this.layout, this.#manifest.session_id)
     this.#manifest = manifest
     const row_count = head === undefined ? 0 : head.entry_seq + 1

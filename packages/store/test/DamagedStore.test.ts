@@ -178,3 +178,40 @@ it.effect(
     assert.strictEqual(cases, sound.entries.length + 1)
   })
 )
+
+it.effect(
+  "an id that two entries have is named",
+  Effect.fnUntraced(function* () {
+    const sound = yield* Damage.open
+    const path = Object.keys(sound.files).findLast((name) => name.endsWith(".seg")) ?? assert.fail()
+    const bytes = Buffer.from(sound.files[path] ?? [])
+    let at = 0
+    let last: SegmentFrame.FoundFrame | undefined
+    while (at < bytes.length) {
+      const found = SegmentFrame.decode(bytes, at, bytes.length)
+      if (found._tag !== "Frame") return assert.fail(found._tag)
+      last = found
+      at = found.end
+    }
+    if (last === undefined) return assert.fail("no frame")
+    const { frame } = last
+    const twice = SegmentFrame.encode(
+      {
+        ...frame,
+        entry_seq: frame.entry_seq + 1,
+        frame_seq: frame.frame_seq + 1,
+        prev_hash: SegmentFrame.chainHash(bytes.subarray(last.start, last.end))
+      },
+      bytes.subarray(last.payloadStart, last.payloadEnd)
+    )
+    const { result } = yield* Damage.on(
+      { ...sound.files, [path]: Buffer.concat([bytes, twice]) },
+      Effect.flatMap(SessionStore, (store) => store.verify(Damage.location))
+    )
+    const told = Result.getOrThrow(result).findings.map(({ invariant, message }) => `${invariant} ${message}`)
+    assert.isTrue(
+      told.some((text) => text === `INV-001 the id ${frame.entry_id} is another entry's already`),
+      told.join()
+    )
+  })
+)

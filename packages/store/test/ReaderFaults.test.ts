@@ -3,13 +3,16 @@ import * as Fs from "node:fs"
 import * as Path from "node:path"
 import { NodeServices } from "@effect/platform-node"
 import { assert, it } from "@effect/vitest"
-import { Effect, FileSystem, Layer, Stream } from "effect"
+import { Effect, FileSystem, Layer, Result, Stream } from "effect"
 import * as SessionContext from "@pi-sessions/core/SessionContext"
 import * as Session from "@pi-sessions/core/Session"
 import { SessionEntry } from "@pi-sessions/core/SessionLine"
 import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
+import * as Checkpoint from "../src/Checkpoint.ts"
 import { SessionStore } from "../src/SessionStore.ts"
+import { StoreMigration } from "../src/StoreMigration.ts"
 import { type WriterOptions } from "../src/StoreWriter.ts"
+import { withFile, writeFully } from "../src/internal/durable.ts"
 import * as Sessions from "./support/sessions.ts"
 import * as Store from "./support/storeLayer.ts"
 import * as WatchedFiles from "./support/watchedFiles.ts"
@@ -139,6 +142,44 @@ it.live("a session does not become shorter while it is read", () =>
   }).pipe(Effect.scoped, Effect.provide(Store.live))
 )
 
+it.live.each(["as long as the old one", "longer"])(
+  "a reader gives nothing of a container that took the place of its own, %s",
+  (how) =>
+    Effect.gen(function* () {
+      const directory = yield* memoryFolder
+      const location = { directory, sessionId: "s1" }
+      const file = Path.join(directory, "s.jsonl")
+      const given = Array.from({ length: 40 }, (_, i) =>
+        Sessions.user(`e${i + 1}`, i === 0 ? null : `e${i}`, `old-${i}`)
+      )
+      Fs.writeFileSync(file, Sessions.fileOf(Sessions.headerLine(), given))
+      const [store, migration] = [yield* SessionStore, yield* StoreMigration]
+      yield* migration.migrate(file, { segmentBytes: 2000 })
+      const reader = yield* store.reader(location)
+      yield* reader.entry(1)
+      const back = yield* migration.rollback(location)
+      const other = Fs.readFileSync(back.path, "utf8").replaceAll("old-", how === "longer" ? "longer-" : "new-")
+      Fs.writeFileSync(back.path, other)
+      yield* migration.migrate(back.path, { segmentBytes: 2000 })
+      let failures = 0
+      for (const [at, entry] of given.entries()) {
+        const found = yield* Effect.result(reader.entry(at + 1))
+        if (Result.isSuccess(found)) assert.strictEqual(found.success.text, entry.text)
+        else {
+          assert.isTrue(
+            found.failure._tag === "StoreIoError" && found.failure.message.includes("open it again"),
+            found.failure.message
+          )
+          failures++
+        }
+      }
+      assert.isAbove(failures, 0)
+      yield* Effect.flip(Stream.runCollect(reader.range(1, 40)))
+      const again = yield* store.reader(location)
+      assert.strictEqual((yield* Stream.runCollect(again.payloads)).flat().map(String).join(""), other)
+    }).pipe(Effect.scoped, Effect.provide(Store.live))
+)
+
 it.live("a session does not become longer while it is read: rows made again end where the reader was opened", () =>
   Effect.gen(function* () {
     const { index, location } = yield* made(entries, { settledAt: 0 })
@@ -182,7 +223,7 @@ it.live("an index that breaks off under an open reader is done without", () =>
   }).pipe(Effect.scoped, Effect.provide(Store.live))
 )
 
-const thinking = (id: string, parentId: string, more: { readonly thinkingLevel?: string | null }) =>
+const thinking = (id: string, parentId: string | null, more: { readonly thinkingLevel?: string | null }) =>
   SessionEntry.make({ type: "thinking_level_change", id, parentId, timestamp: Sessions.timestamp, ...more })
 
 it.live("a thinking level change that tells no level is passed over, as core does", () =>
@@ -207,6 +248,113 @@ it.live("a thinking level change that tells no level is passed over, as core doe
     }
   }).pipe(Effect.scoped, Effect.provide(Store.live))
 )
+
+/** Two histories with the same ids, each with a checkpoint; the first one has a compaction. */
+const histories = Effect.gen(function* () {
+  const compaction = SessionEntry.make({
+    type: "compaction",
+    id: "e3",
+    parentId: "e2",
+    timestamp: Sessions.timestamp,
+    summary: "so far",
+    firstKeptEntryId: "e2",
+    tokensBefore: 1
+  })
+  const [one, two] = [Sessions.user("e1", null), Sessions.user("e2", "e1")]
+  const other = yield* made([one, two, compaction, Sessions.assistant("e4", "e3")])
+  const given = [one, two, Sessions.user("e3", "e2"), Sessions.assistant("e4", "e3")]
+  const { location } = yield* made(given)
+  const checkpoint = (of: { readonly directory: string }, seq: number) =>
+    Path.join(of.directory, "s1.v2", "checkpoints", `${String(seq).padStart(16, "0")}.json`)
+  const expected = SessionContext.build(Session.read(Sessions.fileOf(Sessions.headerLine(), given)).tree)
+  const context = Effect.scoped(
+    Effect.flatMap(SessionStore, (store) => Effect.flatMap(store.reader(location), (reader) => reader.context()))
+  )
+  return { location, checkpoint, expected, context, theirs: Fs.readFileSync(checkpoint(other.location, 1)) }
+})
+
+it.live("a checkpoint of another history is not used, not gone on from, and named", () =>
+  Effect.gen(function* () {
+    const { checkpoint, context, expected, location, theirs } = yield* histories
+    const store = yield* SessionStore
+    const planted = checkpoint(location, 2)
+    Fs.writeFileSync(planted, theirs)
+    assert.deepStrictEqual(yield* context, expected)
+    const named = (yield* store.verify(location)).findings.filter(({ path }) => path === planted)
+    assert.isTrue(named.some(({ message }) => message.includes("not in the hash chain")))
+    // The writer writes none over it, and folds from the one before.
+    const bytes = Fs.readFileSync(planted)
+    yield* Effect.scoped(
+      Effect.gen(function* () {
+        const writer = yield* store.writer(location)
+        yield* writer.append(Sessions.user("e5", "e4"))
+        yield* writer.checkpoint()
+        assert.strictEqual(writer.manifest.checkpoint_seq, 3)
+      })
+    )
+    assert.isTrue(Fs.readFileSync(planted).equals(bytes))
+    assert.strictEqual((yield* context).messages.length, expected.messages.length + 1)
+    const after = (yield* store.verify(location)).findings
+    assert.deepStrictEqual([...new Set(after.map(({ path }) => path))], [planted])
+  }).pipe(Effect.scoped, Effect.provide(Store.live))
+)
+
+it.live.each(["session_id", "checkpoint_seq"])("a checkpoint with another %s is not used", (member) =>
+  Effect.gen(function* () {
+    const { checkpoint, context, expected, location } = yield* histories
+    const own = Result.getOrThrow(Checkpoint.decode(Fs.readFileSync(checkpoint(location, 1))))
+    // Its fold is another one, so that using it would show.
+    const active_context = { ...own.active_context, compaction: { entry_seq: 2, entry_id: "e2" } }
+    const changed = { ...own, active_context, [member]: member === "session_id" ? "s2" : 7 }
+    Fs.writeFileSync(checkpoint(location, 2), Checkpoint.encode(changed))
+    assert.deepStrictEqual(yield* context, expected)
+    const { findings } = yield* (yield* SessionStore).verify(location)
+    assert.isTrue(findings.some(({ path }) => path === checkpoint(location, 2)))
+  }).pipe(Effect.scoped, Effect.provide(Store.live))
+)
+
+it.live("a checkpoint whose active context is not that of its history is named", () =>
+  Effect.gen(function* () {
+    const { checkpoint, location } = yield* histories
+    const file = checkpoint(location, 1)
+    const own = Result.getOrThrow(Checkpoint.decode(Fs.readFileSync(file)))
+    assert.deepStrictEqual((yield* (yield* SessionStore).verify(location)).findings, [])
+    const active_context = { ...own.active_context, compaction: { entry_seq: 2, entry_id: "e2" } }
+    Fs.writeFileSync(file, Checkpoint.encode({ ...own, active_context }))
+    const { findings } = yield* (yield* SessionStore).verify(location)
+    assert.deepStrictEqual(
+      findings.map(({ invariant, path }) => [invariant, path]),
+      [["INV-006", file]]
+    )
+  }).pipe(Effect.scoped, Effect.provide(Store.live))
+)
+
+it.live("no checkpoint changes the thinking level and the model that the context tells", () => {
+  const kinds: ReadonlyArray<(id: string, parentId: string | null) => SessionEntry> = [
+    Sessions.user,
+    Sessions.assistant,
+    (id, parentId) => thinking(id, parentId, { thinkingLevel: `level of ${id}` }),
+    (id, parentId) => thinking(id, parentId, { thinkingLevel: null }),
+    (id, parentId) => thinking(id, parentId, {})
+  ]
+  const sessions = kinds.flatMap((a) =>
+    kinds.flatMap((b) => kinds.map((c) => [a("e1", null), b("e2", "e1"), c("e3", "e2"), Sessions.user("e4", "e3")]))
+  )
+  return Effect.gen(function* () {
+    for (const given of sessions) {
+      const session = Session.read(Sessions.fileOf(Sessions.headerLine(), given))
+      const expected = SessionContext.build(session.tree)
+      for (const settledAt of [0, 1, 2, 3]) {
+        const { location } = yield* made(given, { settledAt })
+        const context = yield* Effect.scoped(
+          Effect.flatMap(SessionStore, (store) => Effect.flatMap(store.reader(location), (reader) => reader.context()))
+        )
+        const name = `${given.map(({ text }) => text).join()}, ${settledAt} settled`
+        assert.deepStrictEqual(context, expected, name)
+      }
+    }
+  }).pipe(Effect.scoped, Effect.provide(Store.live))
+})
 
 it.live("the context on another branch than the checkpoint's is read from its end, not from the root", () => {
   const counts = new Map<string, number>()
@@ -233,3 +381,37 @@ it.live("the context on another branch than the checkpoint's is read from its en
     assert.isBelow(counts.get(index) ?? 0, Fs.statSync(index).size / 4)
   }).pipe(Effect.scoped, Effect.provide(WatchedFiles.counting(counts)))
 })
+
+it.live("large entries are given a few at a time: a batch does not grow with them", () =>
+  Effect.gen(function* () {
+    const megabyte = "x".repeat(1 << 20)
+    const given = Sessions.chain(24, { megabyte })
+    const { location } = yield* made(given, {})
+    const reader = yield* (yield* SessionStore).reader(location)
+    const most = { pieces: 0, entries: 0 }
+    let bytes = 0
+    yield* Stream.runForEach(reader.payloads, (pieces) =>
+      Effect.sync(() => {
+        const size = pieces.reduce((sum, piece) => sum + piece.length, 0)
+        most.pieces = Math.max(most.pieces, size)
+        bytes += size
+      })
+    )
+    yield* Stream.runForEachArray(reader.range(1, 24), (entries) =>
+      Effect.sync(() => (most.entries = Math.max(most.entries, entries.length)))
+    )
+    assert.strictEqual(bytes, Sessions.fileOf(Sessions.headerLine(), given).length)
+    assert.isAtMost(most.pieces, 4 << 20)
+    assert.isAtMost(most.entries, 4)
+    const { path } = yield* (yield* StoreMigration).rollback(location)
+    assert.isTrue(Fs.readFileSync(path).equals(Sessions.fileOf(Sessions.headerLine(), given)))
+  }).pipe(Effect.scoped, Effect.provide(Store.live))
+)
+
+it.live("more bytes than one call of the system takes are written", () =>
+  Effect.gen(function* () {
+    // Never touched, so never really there.
+    const bytes = Buffer.alloc(2 ** 31 + 5)
+    yield* withFile("/dev/null", "w", (file) => writeFully(file, "/dev/null", bytes))
+  }).pipe(Effect.provide(Store.live))
+)

@@ -154,6 +154,118 @@ describe("opening for writing", () => {
       })
     )
   )
+  it.live("behind an older manifest counts every segment, and takes no id twice", () =>
+    live(
+      Effect.gen(function* () {
+        const { container, directory, ledger, location, manifest, offsets } = yield* inFolder
+        const store = yield* SessionStore
+        const chain = Sessions.chain(30)
+        const segmentBytes = 2000
+        const older = yield* Effect.scoped(
+          Effect.gen(function* () {
+            const writer = yield* store.create(directory, Sessions.headerLine(), { segmentBytes })
+            for (const entry of chain.slice(0, 6)) yield* writer.append(entry)
+            yield* writer.checkpoint()
+            const older = Fs.readFileSync(manifest)
+            for (const entry of chain.slice(6)) yield* writer.append(entry)
+            yield* writer.checkpoint()
+            return older
+          })
+        )
+        const segments = Fs.readdirSync(Path.join(container, "segments")).length
+        assert.isAbove(segments, 3)
+        Fs.writeFileSync(manifest, older)
+        const told = (yield* store.verify(location)).findings.map(({ message }) => message)
+        assert.isTrue(
+          told.some((message) => message.includes("the manifest is older than the segments")),
+          told.join()
+        )
+        const repairs = yield* Effect.scoped(
+          Effect.gen(function* () {
+            const writer = yield* store.writer(location, { segmentBytes })
+            assert.strictEqual(writer.state, "DIRTY")
+            assert.isTrue(chain.every(({ id }) => writer.has(id ?? "")))
+            yield* writer.append(Sessions.entryLine("child", "e10"))
+            const again = yield* Effect.flip(writer.append(Sessions.entryLine("e10", "e30", { other: true })))
+            assert.strictEqual(again._tag, "EntryRefused")
+            yield* writer.checkpoint()
+            return writer.repairs
+          })
+        )
+        assert.isTrue(
+          repairs.some((what) => what.includes("sealed again")),
+          repairs.join()
+        )
+        const found = Result.getOrThrow(Manifest.decode(Fs.readFileSync(manifest)))
+        assert.deepStrictEqual(
+          found.segments.map(({ segment_seq }) => segment_seq),
+          found.segments.map((_, at) => at + 1)
+        )
+        const rows = Fs.readFileSync(offsets, "utf8").split("\n").slice(0, -1)
+        assert.deepStrictEqual(
+          rows.map((row): unknown => JSON.parse(row).entry_seq),
+          rows.map((_, at) => at)
+        )
+        assert.deepStrictEqual((yield* store.verify(location)).findings, [])
+        const events = Fs.readFileSync(ledger, "utf8")
+        assert.deepStrictEqual(yield* write(location), [])
+        assert.strictEqual(Fs.readFileSync(ledger, "utf8"), events)
+      })
+    )
+  )
+
+  it.live.each(["missing", "cut short"])(
+    "is refused where a segment before the last one is %s, behind an older manifest",
+    (how) =>
+      live(
+        Effect.gen(function* () {
+          const { container, directory, location, manifest, offsets } = yield* inFolder
+          const store = yield* SessionStore
+          yield* Effect.scoped(
+            Effect.flatMap(store.create(directory, Sessions.headerLine(), { segmentBytes: 2000 }), (writer) =>
+              Effect.gen(function* () {
+                yield* writer.checkpoint()
+                const older = Fs.readFileSync(manifest)
+                for (const entry of Sessions.chain(20)) yield* writer.append(entry)
+                yield* writer.checkpoint()
+                Fs.writeFileSync(manifest, older)
+              })
+            )
+          )
+          // Without the rows that would tell of what was acknowledged.
+          Fs.truncateSync(offsets, 0)
+          const third = segment(container, 3)
+          if (how === "missing") Fs.rmSync(third)
+          else Fs.truncateSync(third, Fs.statSync(third).size - 5)
+          const before = Files.below(container)
+          const refused = yield* Effect.flip(write(location))
+          assert.strictEqual(refused._tag, "StoreDamaged", refused.message)
+          assert.deepStrictEqual(Files.changed(before, Files.below(container)), [])
+        })
+      )
+  )
+
+  it.live("makes a manifest again that does not count its segments without a gap", () =>
+    live(
+      Effect.gen(function* () {
+        const { file, location, manifest } = yield* inFolder
+        yield* (yield* StoreMigration).migrate(file, { segmentBytes: 300 })
+        const found = Result.getOrThrow(Manifest.decode(Fs.readFileSync(manifest)))
+        assert.isAbove(found.segments.length, 2)
+        Fs.writeFileSync(manifest, Manifest.encode({ ...found, segments: found.segments.toSpliced(1, 1) }))
+        const store = yield* SessionStore
+        const told = (yield* store.verify(location)).findings.map(({ message }) => message)
+        assert.isTrue(
+          told.some((message) => message.includes("without a gap")),
+          told.join()
+        )
+        assert.isAbove((yield* write(location)).length, 0)
+        const mended = Result.getOrThrow(Manifest.decode(Fs.readFileSync(manifest)))
+        assert.deepStrictEqual(mended.segments, found.segments.slice(0, -1))
+        assert.deepStrictEqual((yield* store.verify(location)).findings, [])
+      })
+    )
+  )
 })
 
 describe("the ledger", () => {
@@ -200,7 +312,45 @@ describe("the ledger", () => {
   )
 })
 
+it.live("a store that was being moved aside when the power went is moved aside by the next one", () =>
+  live(
+    Effect.gen(function* () {
+      const { container, directory, location, marker } = yield* migrated
+      const store = yield* SessionStore
+      // As it is between the two renames of a retirement.
+      Fs.renameSync(marker, `${container}.retired-1.active.json`)
+      const before = Files.below(Path.join(container, "segments"))
+      yield* Effect.scoped(store.create(directory, Sessions.headerLine()))
+      assert.deepStrictEqual(Files.changed(before, Files.below(Path.join(`${container}.retired-1`, "segments"))), [])
+      assert.strictEqual((yield* store.reader(location)).entryCount, 0)
+    })
+  )
+)
+
 describe("names and ids", () => {
+  it.live("of a session may take so many bytes as a file name has room for, whatever the characters", () =>
+    live(
+      Effect.gen(function* () {
+        for (const [id, isTaken] of [
+          ["é".repeat(100), true],
+          ["é".repeat(101), false],
+          ["x".repeat(200), true]
+        ] as const) {
+          const directory = yield* memoryFolder
+          const file = Path.join(directory, "s.jsonl")
+          Fs.writeFileSync(file, Sessions.fileOf(Sessions.headerLine(id), entries))
+          const migration = yield* StoreMigration
+          if (!isTaken) {
+            assert.strictEqual((yield* Effect.flip(migration.migrate(file)))._tag, "MigrationRefused")
+            continue
+          }
+          const { location } = yield* migration.migrate(file)
+          assert.isTrue(Fs.readFileSync((yield* migration.rollback(location)).path).length > 0)
+        }
+      })
+    )
+  )
+
   it("that lead out of the directory are refused", () => {
     const marker = {
       schema: ActiveStore.SCHEMA_ID,
@@ -340,7 +490,8 @@ describe("the file that was migrated", () => {
 
   it.live.each([
     { name: "a text in place of bytes", at: 1, line: "text" as const, reason: "column line" },
-    { name: "a row missing", at: 5, line: "bytes" as const, reason: "row 1 of session_line is missing" }
+    { name: "a row missing", at: 5, line: "bytes" as const, reason: "row 1 of session_line is missing" },
+    { name: "a row before the header", at: -1, line: "bytes" as const, reason: "row -1 of session_line" }
   ])("of sqlite_v1 is refused with an error, not a defect: $name", ({ at, line, reason }) =>
     live(
       Effect.gen(function* () {

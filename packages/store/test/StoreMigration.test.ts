@@ -314,7 +314,7 @@ describe("a migration that was interrupted", () => {
           ["planned", "staged", "verified", "planned", "staged", "verified", "completed"],
           "the first attempt is told too"
         )
-        assert.isTrue(Fs.existsSync(`${container}.retired-1`), "what was in the way is moved aside")
+        assert.isFalse(Fs.existsSync(`${container}.retired-1`), "what never was the active store is not kept as one")
       }).pipe(Effect.provide(Store.live))
       assert.isAbove(Fs.readdirSync(directory).length, 2)
     }).pipe(Effect.scoped)
@@ -425,6 +425,81 @@ describe("a migration that was interrupted", () => {
   )
 })
 
+describe("a container that lost its marker", () => {
+  const lost = Effect.gen(function* () {
+    const place = yield* inFolder
+    yield* (yield* StoreMigration).migrate(place.file)
+    const store = yield* SessionStore
+    yield* Effect.scoped(Effect.flatMap(store.writer(place.location), (writer) => writer.append(later)))
+    const marker = Path.join(place.directory, `${place.location.sessionId}.active.json`)
+    const held = yield* payloads(place.location)
+    return { ...place, marker, held, store }
+  })
+
+  it.live("is not put out of the way by a migration or a new store, and can be made active again", () =>
+    Effect.gen(function* () {
+      const { directory, file, held, location, marker, store } = yield* lost
+      Fs.rmSync(marker)
+      const before = Files.below(directory)
+      for (const refused of [
+        yield* Effect.flip((yield* StoreMigration).migrate(file)),
+        yield* Effect.flip(store.create(directory, Sessions.headerLine()))
+      ]) {
+        assert.strictEqual(refused._tag, "MarkerLost")
+        assert.include(refused.message, "store activate")
+      }
+      assert.deepStrictEqual(
+        Files.changed(before, Files.below(directory)).filter((name) => !/\.lock/.test(name)),
+        []
+      )
+      assert.strictEqual(yield* store.activate(location), "activated")
+      assert.isTrue((yield* payloads(location)).equals(held))
+      assert.deepStrictEqual((yield* store.verify(location)).findings, [])
+      assert.strictEqual(yield* store.activate(location), "already")
+      assert.strictEqual((yield* (yield* StoreMigration).migrate(file)).outcome, "already")
+    }).pipe(Effect.scoped, Effect.provide(Store.live))
+  )
+
+  it.live(
+    "to a flipped bit can be made active again too, also with its manifest gone, and the damaged one is kept",
+    () =>
+      Effect.gen(function* () {
+        const { container, held, location, marker, store } = yield* lost
+        const damaged = Buffer.from(
+          Fs.readFileSync(marker).toString("latin1").replace("native_v2", "native_v3"),
+          "latin1"
+        )
+        Fs.writeFileSync(marker, damaged)
+        Fs.rmSync(Path.join(container, "manifest.json"))
+        assert.strictEqual(yield* store.activate(location), "activated")
+        assert.isTrue((yield* payloads(location)).equals(held))
+        assert.isTrue(Fs.readFileSync(`${marker}.damaged-1`).equals(damaged))
+        assert.deepStrictEqual((yield* store.verify(location)).findings, [])
+      }).pipe(Effect.scoped, Effect.provide(Store.live))
+  )
+
+  it.live("is not made active where another store of its session is, or where it was left or is damaged", () =>
+    Effect.gen(function* () {
+      const { container, location, marker, store } = yield* lost
+      const kept = Fs.readFileSync(marker)
+      const segment = Path.join(container, "segments", "0000000000000001.seg")
+      const sound = Fs.readFileSync(segment)
+      const broken = Buffer.from(sound)
+      broken[400] = (broken[400] ?? 0) ^ 1
+      Fs.writeFileSync(segment, broken)
+      Fs.rmSync(marker)
+      assert.strictEqual((yield* Effect.flip(store.activate(location)))._tag, "StoreDamaged")
+      assert.isFalse(Fs.existsSync(marker))
+      Fs.writeFileSync(segment, sound)
+      Fs.writeFileSync(marker, kept)
+      yield* (yield* StoreMigration).rollback(location)
+      assert.strictEqual((yield* Effect.flip(store.activate(location)))._tag, "StoreNotActive")
+      Fs.rmSync(marker)
+      assert.strictEqual((yield* Effect.flip(store.activate(location)))._tag, "StoreFailed")
+    }).pipe(Effect.scoped, Effect.provide(Store.live))
+  )
+})
+
 describe("a rollback", () => {
   it.live(
     "keeps what was appended since, leaves the source as it was, and the ledger outlives the next migration",
@@ -452,6 +527,45 @@ describe("a rollback", () => {
         const inactive = yield* store.inactive(location)
         assert.deepStrictEqual(inactive, [file])
       }).pipe(Effect.scoped, Effect.provide(Store.live))
+  )
+
+  it.live("whose file is gone again: FAILED, and a person has two ways out", () =>
+    Effect.gen(function* () {
+      for (const way of ["bring it back", "export"] as const) {
+        const { container, location } = yield* inFolder
+        const store = yield* SessionStore
+        const migration = yield* StoreMigration
+        yield* migration.migrate(Path.join(location.directory, "s.jsonl"))
+        yield* Effect.scoped(Effect.flatMap(store.writer(location), (writer) => writer.append(later)))
+        const { path } = yield* migration.rollback(location)
+        const held = Fs.readFileSync(path)
+        Fs.renameSync(path, `${path}.away`)
+        const told = (yield* store.verify(location)).findings.map(({ invariant, message }) => `${invariant} ${message}`)
+        assert.deepStrictEqual(told, [`INV-007 the active store, ${Path.basename(path)}, is not there`])
+        for (let times = 0; times < 2; times++) {
+          for (const failed of [
+            yield* Effect.flip(Effect.scoped(store.writer(location))),
+            yield* Effect.flip(migration.migrate(Path.join(location.directory, "s.jsonl")))
+          ]) {
+            assert.strictEqual(failed._tag, "StoreFailed")
+            assert.include(failed.message, path)
+            assert.include(failed.message, "store rollback")
+          }
+        }
+        assert.strictEqual((yield* store.verify(location)).state, "FAILED")
+        if (way === "bring it back") {
+          Fs.renameSync(`${path}.away`, path)
+          assert.strictEqual((yield* Effect.flip(migration.rollback(location)))._tag, "StoreNotActive")
+        } else {
+          const again = yield* migration.rollback(location)
+          assert.isTrue(Fs.readFileSync(again.path).equals(held))
+          assert.strictEqual(Path.resolve(location.directory, (yield* store.active(location))?.path ?? ""), again.path)
+        }
+        const report = yield* store.verify(location)
+        assert.deepStrictEqual([report.state, report.findings], ["ROLLED_BACK", []])
+        assert.isTrue(Fs.existsSync(container))
+      }
+    }).pipe(Effect.scoped, Effect.provide(Store.live))
   )
 
   it.live("goes back to the source itself only while that holds everything", () =>

@@ -9,7 +9,9 @@ import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import { SessionStore } from "../src/SessionStore.ts"
 import * as StoreLayout from "../src/StoreLayout.ts"
 import * as StoreSalvage from "../src/StoreSalvage.ts"
+import * as Sessions from "./support/sessions.ts"
 import * as Store from "./support/storeLayer.ts"
+import * as WatchedFiles from "./support/watchedFiles.ts"
 
 const ENTRIES = 40
 const header = HeaderLine.make({
@@ -89,6 +91,34 @@ describe("salvage", () => {
       }
     }).pipe(Effect.scoped, Effect.provide(Store.live))
   )
+})
+
+it.live("a segment with damage in each frame is read once, by salvage and by verify", () => {
+  const counts = new Map<string, number>()
+  return Effect.gen(function* () {
+    const directory = yield* memoryFolder
+    const location = { directory, sessionId: "s1" }
+    const store = yield* SessionStore
+    yield* Effect.scoped(
+      Effect.flatMap(store.create(directory, Sessions.headerLine()), (writer) =>
+        writer.appendAll(Sessions.chain(1500, { pad: "x".repeat(900) }))
+      )
+    )
+    const layout = StoreLayout.of(yield* PathService.Path, Path.join(directory, "s1.v2"))
+    const segment = layout.segment(1)
+    const whole = Files.readFileSync(segment, "latin1")
+    Files.writeFileSync(segment, whole.replaceAll("x".repeat(900), `${"x".repeat(899)}y`), "latin1")
+    for (const look of [
+      Effect.asVoid(store.verify(location)),
+      Effect.asVoid(Stream.runDrain(StoreSalvage.salvage(layout)))
+    ]) {
+      counts.clear()
+      yield* look
+      assert.isAtMost(counts.get(segment) ?? 0, 1.1 * whole.length)
+    }
+    const { findings } = yield* store.verify(location)
+    assert.isAtLeast(findings.filter(({ path }) => path === segment).length, 1500)
+  }).pipe(Effect.scoped, Effect.provide(WatchedFiles.counting(counts)))
 })
 
 describe("acknowledged entries that are not whole any more", () => {

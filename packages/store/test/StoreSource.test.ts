@@ -6,10 +6,12 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
 import * as Session from "@pi-sessions/core/Session"
 import { SessionSource } from "@pi-sessions/session-file/SessionSource"
+import { SessionTarget } from "@pi-sessions/session-file/SessionTarget"
 import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import { SessionStore } from "../src/SessionStore.ts"
 import { StoreMigration } from "../src/StoreMigration.ts"
 import * as StoreSource from "../src/StoreSource.ts"
+import * as StoreTarget from "../src/StoreTarget.ts"
 import * as Sessions from "./support/sessions.ts"
 import * as Store from "./support/storeLayer.ts"
 
@@ -59,6 +61,62 @@ describe("a session with a container", () => {
       )
       const back = yield* migration.rollback(location)
       assert.deepStrictEqual(yield* listed(root), [back.path, ...others].toSorted(), "the file that it is in now")
+    }).pipe(Effect.scoped, Effect.provide(Store.live))
+  )
+
+  it.live.each(["s.sqlite", "s.db"])(
+    "is listed and read as the database that it was rolled back to, and so is %s",
+    (name) =>
+      Effect.gen(function* () {
+        const directory = yield* memoryFolder
+        const bytes = Sessions.fileOf(Sessions.headerLine(), Sessions.chain(5))
+        const file = Path.join(directory, "s.jsonl")
+        Fs.writeFileSync(file, bytes)
+        const migration = yield* StoreMigration
+        const { location } = yield* migration.migrate(file)
+        const back = yield* migration.rollback(location, { format: "sqlite_v1" })
+        assert.deepStrictEqual(yield* listed(directory), [back.path])
+        // By another name, which tells nothing of its format.
+        const other = yield* memoryFolder
+        const database = Path.join(other, name)
+        Fs.copyFileSync(back.path, database)
+        const again = yield* migration.migrate(database, { format: "sqlite_v1" })
+        assert.deepStrictEqual(yield* listed(other), [Path.join(other, "s1.v2")])
+        assert.strictEqual((yield* migration.rollback(again.location)).path, database)
+        const source = yield* sourceOf(other)
+        const { sessions } = yield* source.list
+        assert.deepStrictEqual(
+          sessions.map(({ path }) => path),
+          [database]
+        )
+        for (const ref of sessions) {
+          assert.strictEqual((yield* source.header(ref)).text, Sessions.headerLine().text)
+          assert.isTrue(Buffer.from(Session.toBytes(yield* source.read(ref))).equals(bytes))
+          assert.strictEqual((yield* Stream.runCollect(source.lines(ref))).length, 6)
+        }
+      }).pipe(Effect.scoped, Effect.provide(Store.live))
+  )
+
+  it.live("is listed once beside another file of it that no migration knows of", () =>
+    Effect.gen(function* () {
+      const directory = yield* memoryFolder
+      const bytes = Sessions.fileOf(Sessions.headerLine(), Sessions.chain(5))
+      const names = ["s.jsonl", "2026-01-05T10-00-00.000Z_s1.jsonl"]
+      for (const name of names) Fs.writeFileSync(Path.join(directory, name), bytes)
+      const another = Path.join(directory, "t.jsonl")
+      Fs.writeFileSync(another, Sessions.fileOf(Sessions.headerLine("s2"), Sessions.chain(2)))
+      yield* Effect.flatMap(SessionTarget, (target) => target.write(Session.read(bytes))).pipe(
+        Effect.provide(StoreTarget.layerDirectory(directory), { local: true })
+      )
+      assert.deepStrictEqual(yield* listed(directory), [Path.join(directory, "s1.v2"), another])
+      const back = yield* (yield* StoreMigration).rollback({ directory, sessionId: "s1" })
+      assert.deepStrictEqual(yield* listed(directory), [back.path, another].toSorted())
+      // What is not there cannot stand for them.
+      Fs.rmSync(back.path)
+      assert.deepStrictEqual(
+        yield* listed(directory),
+        [...names.map((name) => Path.join(directory, name)), another].toSorted()
+      )
     }).pipe(Effect.scoped, Effect.provide(Store.live))
   )
 

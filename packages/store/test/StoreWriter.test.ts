@@ -85,14 +85,20 @@ describe("StoreWriter", () => {
     )
   )
 
-  it.live("goes on when its index was removed: it is made again", () =>
+  it.live.each(["removed", "replaced by an older copy"])("goes on when its index was %s: it is made again", (how) =>
     live((directory) =>
       Effect.gen(function* () {
         const store = yield* SessionStore
         const writer = yield* store.create(directory, header)
-        yield* writer.appendAll(entries(0, 5))
+        const index = Path.join(directory, "s.v2/index")
+        const offsets = Path.join(index, "offsets.jsonl")
+        yield* writer.appendAll(entries(0, 3))
         yield* writer.checkpoint()
-        Files.rmSync(Path.join(directory, "s.v2/index"), { recursive: true })
+        Files.copyFileSync(offsets, Path.join(directory, "older"))
+        yield* writer.appendAll(entries(3, 5))
+        yield* writer.checkpoint()
+        if (how === "removed") Files.rmSync(index, { recursive: true })
+        else Files.renameSync(Path.join(directory, "older"), offsets)
         yield* writer.appendAll(entries(5, 9))
         yield* writer.checkpoint()
         const report = yield* store.verify({ directory, sessionId: "s" })

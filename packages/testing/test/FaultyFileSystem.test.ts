@@ -168,6 +168,24 @@ describe("a full disk", () => {
 })
 
 describe("a call", () => {
+  it.effect("tells device and inode of a handle, which its path shares until another file has that name", () =>
+    run(FaultyFileSystem.make({ image: DiskImage.fromFiles({ "/a": "one", "/b": "two" }) }), (fs) =>
+      Effect.scoped(
+        Effect.gen(function* () {
+          const file = yield* fs.open("/a", { flag: "r+" })
+          const identity = ({ dev, ino }: FileSystem.File.Info) => ({ dev, ino })
+          const opened = identity(yield* file.stat)
+          assert.deepStrictEqual(identity(yield* fs.stat("/a")), opened)
+          yield* fs.link("/a", "/backup")
+          yield* fs.rename("/b", "/a")
+          assert.deepStrictEqual(identity(yield* file.stat), opened)
+          assert.deepStrictEqual(identity(yield* fs.stat("/backup")), opened)
+          assert.notDeepEqual(identity(yield* fs.stat("/a")), opened)
+        })
+      )
+    )
+  )
+
   it.effect("is recorded with what it asked and got", () =>
     Effect.gen(function* () {
       const machine = FaultyFileSystem.make({

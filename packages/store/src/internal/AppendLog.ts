@@ -1,14 +1,17 @@
 /**
  * A file that only grows, through one writer that knows how much of it is durable. What a failed write left behind the
  * durable end is cut off before the next one, so that two records can never fuse; after a failed fsync nothing written
- * since the last good one is taken as durable, whatever a later fsync says.
+ * since the last good one is taken as durable, whatever a later fsync says. A file that lost its name to another one is
+ * not written to any more, and neither is the one in its place: what that holds is for recovery to say.
  */
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Option from "effect/Option"
 import type * as Path from "effect/Path"
+import * as Result from "effect/Result"
 import { StoreIoError, fromPlatform } from "../StoreError.ts"
-import { type OpenFile, openFile, sync, syncDirectory, writeFully } from "./durable.ts"
+import { type OpenFile, openFile, sync, syncName, writeFully } from "./durable.ts"
+import * as FileIdentity from "./fileIdentity.ts"
 
 export class AppendLog {
   readonly path: string
@@ -22,6 +25,10 @@ export class AppendLog {
   #distrusted = false
   /** The file's name may not be durable. */
   #unnamed: boolean
+  /** Of the open file, and of the last one. */
+  #identity: FileIdentity.FileIdentity | undefined
+  /** Another file has the name, or none. */
+  #lost: StoreIoError | undefined
 
   /** `length` bytes of the file are durable; with `created` there is none, or none that counts. */
   constructor(path: Path.Path, file: string, length: number, created: boolean) {
@@ -40,6 +47,11 @@ export class AppendLog {
   /** Bytes written, durable or not. */
   get length(): number {
     return this.#written
+  }
+
+  /** Whether the name of the file led elsewhere once: nothing can be written any more. */
+  get isLost(): boolean {
+    return this.#lost !== undefined
   }
 
   /** Forgets what was written since the last successful `commit`. */
@@ -70,8 +82,8 @@ export class AppendLog {
   > {
     const { file } = yield* this.#ready()
     yield* sync(file, this.path).pipe(
-      Effect.andThen(this.#unnamed ? syncDirectory(this.#directory) : Effect.void),
-      Effect.andThen(stillNamed(file, this.path)),
+      Effect.andThen(this.#unnamed ? syncName(this.#directory, this.path) : Effect.void),
+      Effect.andThen(this.#stillNamed()),
       Effect.tapCause(() =>
         Effect.sync(() => {
           this.#distrusted = true
@@ -116,12 +128,8 @@ export class AppendLog {
     StoreIoError,
     FileSystem.FileSystem
   > {
-    const fs = yield* FileSystem.FileSystem
-    if (this.#distrusted) yield* Effect.ignore(this.#closeFile())
-    // A name whose directory could not be synced is made anew: the failed sync may have forgotten it.
-    if (this.#distrusted && this.#unnamed) yield* Effect.ignore(fs.remove(this.path))
-    const opened = this.#opened ?? (yield* openFile(this.path, this.#unnamed ? "w" : "r+"))
-    this.#opened = opened
+    if (this.#lost !== undefined) return yield* this.#lost
+    const opened = this.#opened === undefined || this.#distrusted ? yield* this.#open() : this.#opened
     if (this.#trailing || this.#distrusted) {
       yield* opened.file.truncate(this.#written).pipe(Effect.mapError(fromPlatform(this.path, "write")))
       if (this.#distrusted) yield* sync(opened.file, this.path)
@@ -130,14 +138,59 @@ export class AppendLog {
     }
     return opened
   })
+
+  /** Opens the file, in place of a handle that is not trusted any more; it must be the same file. */
+  readonly #open = Effect.fnUntraced({ self: this }, function* (this: AppendLog): Effect.fn.Return<
+    OpenFile,
+    StoreIoError,
+    FileSystem.FileSystem
+  > {
+    const fs = yield* FileSystem.FileSystem
+    // A name whose directory could not be synced is made anew: the failed sync may have forgotten it.
+    if (this.#distrusted && this.#unnamed) {
+      if (this.#opened !== undefined) yield* this.#stillNamed()
+      yield* Effect.ignore(this.#closeFile())
+      yield* fs.remove(this.path, { force: true }).pipe(Effect.mapError(fromPlatform(this.path, "write")))
+      this.#identity = undefined
+    }
+    const opened = yield* openFile(this.path, this.#unnamed ? "w" : "r+")
+    const checked = yield* Effect.result(
+      Effect.gen({ self: this }, function* () {
+        const info = yield* FileIdentity.ofFile(opened.file, this.path)
+        const isSame = this.#identity === undefined || FileIdentity.isSame(this.#identity, info)
+        if (!isSame || Number(info.size) < this.#durable) return yield* this.#lose(REPLACED)
+        return info
+      })
+    )
+    if (Result.isFailure(checked)) {
+      yield* Effect.ignore(opened.close)
+      return yield* checked.failure
+    }
+    // Closed only now: while it was open, no other file could have its identity.
+    yield* Effect.ignore(this.#closeFile())
+    const { dev, ino } = checked.success
+    this.#identity = { dev, ino }
+    this.#opened = opened
+    return opened
+  })
+
+  /** A file that lost its name takes bytes and syncs them as before, and nobody ever reads them. */
+  readonly #stillNamed = Effect.fnUntraced({ self: this }, function* (this: AppendLog): Effect.fn.Return<
+    void,
+    StoreIoError,
+    FileSystem.FileSystem
+  > {
+    const now = yield* FileIdentity.at(this.path)
+    if (Option.isNone(now)) return yield* this.#lose("the file was removed while it was written to")
+    if (this.#identity === undefined || FileIdentity.isSame(this.#identity, now.value)) return
+    return yield* this.#lose(REPLACED)
+  })
+
+  #lose(what: string): StoreIoError {
+    const reason = `${what}; nothing was acknowledged. Close this writer and open the store again`
+    this.#lost = new StoreIoError({ path: this.path, operation: "write", reason })
+    return this.#lost
+  }
 }
 
-/** A file that somebody removed takes bytes and syncs them as before, and nobody ever reads them. */
-const stillNamed = Effect.fnUntraced(function* (
-  file: FileSystem.File,
-  path: string
-): Effect.fn.Return<void, StoreIoError> {
-  const { nlink } = yield* file.stat.pipe(Effect.mapError(fromPlatform(path, "sync")))
-  if (Option.getOrElse(nlink, () => 1) > 0) return
-  return yield* new StoreIoError({ path, operation: "write", reason: "the file was removed while it was written to" })
-})
+const REPLACED = "another file was put in its place while it was written to"

@@ -33,6 +33,11 @@ export class IndexLog {
     return { byte_length: this.#log.durableLength, row_count: this.#rowCount - this.#rows.length }
   }
 
+  /** Whether another file has the index's name, or none. */
+  get isLost(): boolean {
+    return this.#log.isLost
+  }
+
   /** Whether it is time to `write`. */
   get isFull(): boolean {
     return (this.#rows.length - this.#written) * ROW_BYTES >= WAITING_BYTES

@@ -6,6 +6,9 @@
  * damaged, rows are made from the segments in memory. When those give less than the manifest or the index promised, that
  * is damage, never a shorter session.
  *
+ * Another container may be put in place of the one that was opened (a rollback and a migration do that). Segments are
+ * opened when they are needed, so the directory is held open and compared: a view never gives anything of another one.
+ *
  * Fibers may share a view: one reads at a time.
  */
 import * as Effect from "effect/Effect"
@@ -23,6 +26,7 @@ import { type StoreLayout, numberOf } from "../StoreLayout.ts"
 import { type Head } from "../WireField.ts"
 import { IndexFile, rowsIn } from "./IndexFile.ts"
 import { type OpenFile, listNames, openFile, readAt, readWhole, sizeOf } from "./durable.ts"
+import * as FileIdentity from "./fileIdentity.ts"
 import { follows, headOf } from "./frameLink.ts"
 import { scanSegment } from "./segmentScan.ts"
 
@@ -46,9 +50,19 @@ interface Scanned {
   readonly trailing: StoreDamaged | undefined
 }
 
+/** What is known of a container before its frames are looked at. */
+interface Container {
+  readonly layout: StoreLayout
+  readonly identity: FileIdentity.FileIdentity
+  readonly manifest: Manifest.Manifest | undefined
+  readonly segmentSeqs: ReadonlyArray<number>
+}
+
 /** A container's frames as they were when it was opened. */
 export class StoreView {
   readonly layout: StoreLayout
+  /** Of the container's directory, which is open as long as the view is. */
+  readonly #identity: FileIdentity.FileIdentity
   /** Undefined when it is missing or damaged. */
   readonly manifest: Manifest.Manifest | undefined
   readonly segmentSeqs: ReadonlyArray<number>
@@ -62,13 +76,9 @@ export class StoreView {
   /** Held by whoever reads: the rows and the open segments change meanwhile. Not re-entrant. */
   readonly #lock = Semaphore.makeUnsafe(1)
 
-  constructor(
-    layout: StoreLayout,
-    manifest: Manifest.Manifest | undefined,
-    segmentSeqs: ReadonlyArray<number>,
-    index: IndexFile | undefined
-  ) {
+  constructor({ identity, layout, manifest, segmentSeqs }: Container, index: IndexFile | undefined) {
     this.layout = layout
+    this.#identity = identity
     this.manifest = manifest
     this.segmentSeqs = segmentSeqs
     this.#index = index
@@ -191,13 +201,35 @@ export class StoreView {
         this.#segments.delete(oldest[0])
         yield* oldest[1].close
       }
-      const opened = yield* openFile(this.layout.segment(segmentSeq), "r")
+      const opened = yield* openFile(this.layout.segment(segmentSeq), "r").pipe(
+        Effect.tapError(() => this.mustBeInPlace())
+      )
       this.#segments.set(segmentSeq, opened)
+      // Asked after it was opened: it was in place then.
+      yield* this.mustBeInPlace().pipe(
+        Effect.tapCause(() => {
+          this.#segments.delete(segmentSeq)
+          return Effect.ignore(opened.close)
+        })
+      )
       return opened
     },
     // What is opened is also remembered, to be closed.
     Effect.uninterruptible
   )
+
+  /** Fails when the container's name does not lead to the one that was opened any more. */
+  readonly mustBeInPlace = Effect.fnUntraced({ self: this }, function* (this: StoreView): Effect.fn.Return<
+    void,
+    StoreIoError,
+    FileSystem.FileSystem
+  > {
+    const path = this.layout.container
+    const now = yield* FileIdentity.at(path)
+    if (Option.isSome(now) && FileIdentity.isSame(now.value, this.#identity)) return
+    const reason = "it was removed, or another container was put in its place, since it was opened; open it again"
+    return yield* new StoreIoError({ path, operation: "read", reason })
+  })
 
   /** Closes what is open. */
   readonly close = Effect.suspend(() =>
@@ -210,6 +242,7 @@ export class StoreView {
     StoreIoError | StoreDamaged,
     FileSystem.FileSystem
   > {
+    yield* this.mustBeInPlace()
     const { rows } = yield* this.#scan(undefined, this.frameCount)
     this.#index = undefined
     this.#rows = rows
@@ -315,15 +348,18 @@ export const openView = Effect.fn("StoreView.open")(function* (
   FileSystem.FileSystem | Path.Path | Scope.Scope
 > {
   if (Option.isNone(yield* sizeOf(layout.container))) return yield* new StoreNotFound({ path: layout.container })
-  const manifest = Option.flatMap(yield* readWhole(layout.manifest), (bytes) =>
+  // Held open, so that no other directory can have its identity.
+  const directory = yield* held(layout.container)
+  const identity = yield* FileIdentity.ofFile(directory.file, layout.container)
+  const decoded = Option.flatMap(yield* readWhole(layout.manifest), (bytes) =>
     Result.getSuccess(Manifest.decode(bytes))
   )
+  const manifest = Option.getOrUndefined(decoded)
   // What may be half-written is listed before what it is made from, so that a live writer is only ever ahead.
   const indexBytes = yield* sizeOf(layout.offsets)
-  const offsets = Option.isNone(indexBytes)
-    ? undefined
-    : yield* Effect.acquireRelease(openFile(layout.offsets, "r"), (opened) => Effect.ignore(opened.close))
+  const offsets = Option.isNone(indexBytes) ? undefined : yield* held(layout.offsets)
   const segmentSeqs = (yield* listNames(layout.segments)).flatMap((name) => numberOf(name, ".seg") ?? [])
+  const container: Container = { layout, identity, manifest, segmentSeqs }
   const last =
     offsets === undefined
       ? undefined
@@ -334,20 +370,24 @@ export const openView = Effect.fn("StoreView.open")(function* (
         )
   if (offsets !== undefined && last !== undefined) {
     const index = new IndexFile(offsets.file, offsets.path, last.end, last.row.entry_seq + 1)
-    const view = yield* scoped(new StoreView(layout, Option.getOrUndefined(manifest), segmentSeqs, index))
+    const view = yield* scoped(new StoreView(container, index))
     // A row is written after its frame was acknowledged: a history that ends before it is not the session.
     const [frame] = yield* view.frames([last.row])
     if (frame !== undefined) {
       const { bytes, found } = frame
       const head = headOf(found.frame, chainHash(bytes.subarray(found.start, found.end)))
       yield* view.scanFrom({ head, byteOffset: last.row.byte_offset + last.row.byte_length })
+      yield* view.mustBeInPlace()
       return view
     }
   }
-  const view = yield* scoped(new StoreView(layout, Option.getOrUndefined(manifest), segmentSeqs, undefined))
+  const view = yield* scoped(new StoreView(container, undefined))
   yield* view.scanFrom(undefined)
+  yield* view.mustBeInPlace()
   return view
 })
+
+const held = (path: string) => Effect.acquireRelease(openFile(path, "r"), (opened) => Effect.ignore(opened.close))
 
 const scoped = (view: StoreView) => Effect.acquireRelease(Effect.succeed(view), (view) => view.close)
 

@@ -7,7 +7,7 @@ import * as Result from "effect/Result"
 import * as ActiveStore from "../ActiveStore.ts"
 import { StoreDamaged, type StoreIoError } from "../StoreError.ts"
 import * as StoreLayout from "../StoreLayout.ts"
-import { readWhole, replaceFile, settleReplaced } from "./durable.ts"
+import { readWhole, replaceFile, settleName } from "./durable.ts"
 import { nowInstant, otherSession } from "./manifestFile.ts"
 
 type Needs = FileSystem.FileSystem | Path.Path
@@ -31,7 +31,7 @@ export const readActive = Effect.fnUntraced(function* (
 /** Makes the marker durable as it is read now. */
 export const settleActive = Effect.fnUntraced(function* (location: StoreLayout.StoreLocation) {
   const { active } = StoreLayout.names(yield* Path.Path, location)
-  yield* settleReplaced(`${active}.tmp`, active)
+  yield* settleName(`${active}.tmp`, active)
 })
 
 /** Makes another store the active one: the commit of a cutover, and of a rollback. */

@@ -9,9 +9,10 @@ import type * as Manifest from "../Manifest.ts"
 import { type OffsetRow } from "../OffsetRow.ts"
 import { type StoreDamaged, type StoreIoError } from "../StoreError.ts"
 import { type StoreLayout } from "../StoreLayout.ts"
-import { entriesOf, newestCheckpoint } from "../StoreReader.ts"
+import { entriesOf } from "../StoreReader.ts"
 import { type Head } from "../WireField.ts"
-import { openPresent } from "./StoreView.ts"
+import { type StoreView, openPresent } from "./StoreView.ts"
+import * as Checkpoints from "./checkpointFiles.ts"
 import { replaceFile } from "./durable.ts"
 import { nowInstant } from "./manifestFile.ts"
 
@@ -26,27 +27,36 @@ export const fold = Effect.fnUntraced(function* (
   FileSystem.FileSystem | Path.Path | Scope.Scope
 > {
   const view = yield* openPresent(layout)
-  const previous = yield* newestCheckpoint(view)
+  const previous = yield* Checkpoints.newest(view, manifest.session_id)
+  return {
+    schema: Checkpoint.SCHEMA_ID,
+    session_id: manifest.session_id,
+    checkpoint_seq: yield* Checkpoints.freeNumber(layout, manifest.checkpoint_seq ?? 0),
+    created_at: yield* nowInstant,
+    manifest_revision: manifest.revision,
+    head,
+    entry_count: head.entry_seq,
+    index: manifest.index,
+    active_context: yield* contextAt(view, head, previous)
+  }
+})
+
+/** What a fold of the history up to `head` gives; it goes on from a checkpoint that lies before. */
+export const contextAt = Effect.fnUntraced(function* (
+  view: StoreView,
+  head: Head,
+  previous: Pick<Checkpoint.Checkpoint, "active_context"> | undefined
+): Effect.fn.Return<Checkpoint.ActiveContext, StoreIoError | StoreDamaged, FileSystem.FileSystem> {
   const leaf = head.entry_seq === 0 ? undefined : yield* view.row(head.entry_seq)
   const read = (rows: ReadonlyArray<OffsetRow>) => Effect.map(view.frames(rows), entriesOf)
   const active = leaf === undefined ? undefined : yield* ActivePath.resolve(view, leaf, previous, read)
   const ref = (row: OffsetRow | undefined): Checkpoint.EntryRef | null =>
     row === undefined ? null : { entry_seq: row.entry_seq, entry_id: row.entry_id }
   return {
-    schema: Checkpoint.SCHEMA_ID,
-    session_id: manifest.session_id,
-    checkpoint_seq: Math.max(manifest.checkpoint_seq ?? 0, previous?.checkpoint_seq ?? 0) + 1,
-    created_at: yield* nowInstant,
-    manifest_revision: manifest.revision,
-    head,
-    entry_count: head.entry_seq,
-    index: manifest.index,
-    active_context: {
-      leaf: ref(leaf),
-      thinking_level: ref(active?.thinkingLevel),
-      model: ref(active?.model),
-      compaction: ref(active?.compaction)
-    }
+    leaf: ref(leaf),
+    thinking_level: ref(active?.thinkingLevel),
+    model: ref(active?.model),
+    compaction: ref(active?.compaction)
   }
 })
 

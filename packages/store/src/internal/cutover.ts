@@ -6,6 +6,7 @@
  * - Commit marker, but the cutover was not finished: the state becomes FAILED, and the session is rolled back to the
  *   source, which nobody has changed.
  * - The source is not there any more: the state stays FAILED, and a person must decide.
+ * - The file that was rolled back to is not there any more: the same.
  */
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
@@ -58,10 +59,36 @@ export const reconcile = Effect.fn("Cutover.reconcile")(function* (
     yield* undo(location, layout, manifest)
     return yield* readActive(location)
   }
+  yield* mustBeThere(location, layout, manifest, marker)
   yield* MigrationLedger.cutTorn(layout)
   yield* finishRollback(layout, manifest, marker)
   return marker
 })
+
+/** The file that is the active store, or else the state is FAILED; a file that comes back is gone on with. */
+const mustBeThere = Effect.fnUntraced(function* (
+  location: StoreLayout.StoreLocation,
+  layout: StoreLayout.StoreLayout,
+  manifest: Manifest.Manifest,
+  marker: ActiveStore
+): Effect.fn.Return<void, StoreIoError | StoreFailed, FileSystem.FileSystem | Path.Path> {
+  const file = activeFile(yield* Path.Path, location, marker)
+  if (Option.isSome(yield* sizeOf(file))) return
+  if (manifest.state === "ROLLED_BACK" || manifest.state === "CHECKPOINTED") {
+    yield* writeManifest(layout, yield* stepped(manifest, "FAILED").pipe(Effect.orDie))
+  }
+  return yield* gone(layout, file)
+})
+
+/** Where the active store of a session is, by its marker. */
+export const activeFile = (path: Path.Path, location: StoreLayout.StoreLocation, marker: ActiveStore): string =>
+  path.resolve(location.directory, marker.path)
+
+const gone = (layout: StoreLayout.StoreLayout, file: string) =>
+  new StoreFailed({
+    path: layout.container,
+    reason: `the session was rolled back to ${file}, which is missing. Bring that file back, or write the container to a new one with: pi-sessions store rollback`
+  })
 
 /**
  * The manifest of a cutover that was not finished, as the ledger tells it, in place of a damaged one. Undefined when it

@@ -53,6 +53,9 @@ export const withFile = <A, E, R>(
     (opened, exit) => (Exit.isSuccess(exit) ? Effect.orDie(opened.close) : Effect.ignore(opened.close))
   ).pipe(Effect.catchDefect((defect) => (defect instanceof StoreIoError ? Effect.fail(defect) : Effect.die(defect))))
 
+/** Node takes no more than 2 GiB in one call. */
+const WRITE_BYTES = 1 << 30
+
 /** Writes all of `bytes` where the file's cursor stands: `write` may take less than it was given. */
 export const writeFully = Effect.fnUntraced(function* (
   file: FileSystem.File,
@@ -61,7 +64,7 @@ export const writeFully = Effect.fnUntraced(function* (
 ): Effect.fn.Return<void, StoreIoError> {
   for (let at = 0; at < bytes.length;) {
     const count = yield* file
-      .write(at === 0 ? bytes : bytes.subarray(at))
+      .write(at === 0 && bytes.length <= WRITE_BYTES ? bytes : bytes.subarray(at, at + WRITE_BYTES))
       .pipe(Effect.mapError(fromPlatform(path, "write")))
     if (count <= 0) {
       return yield* new StoreIoError({ path, operation: "write", reason: "the disk took no bytes", code: "ENOSPC" })
@@ -160,7 +163,18 @@ export const replaceFile = Effect.fnUntraced(function* (temporary: string, targe
   inDoubt.delete(target)
 })
 
-/** Files whose replacing failed in this process: they may be read as replaced, and no later fsync may make them so. */
+/** Makes the name of a new file in `directory` survive a power loss. */
+export const syncName = Effect.fnUntraced(function* (directory: string, target: string) {
+  const inDoubt = doubtful(yield* FileSystem.FileSystem)
+  inDoubt.add(target)
+  yield* syncDirectory(directory)
+  inDoubt.delete(target)
+})
+
+/**
+ * Files whose replacing or naming failed in this process: they may be read as if it had not, and no later fsync may make
+ * them so.
+ */
 const doubtfulIn = new WeakMap<FileSystem.FileSystem, Set<string>>()
 const doubtful = (fs: FileSystem.FileSystem): Set<string> => {
   const known = doubtfulIn.get(fs) ?? new Set<string>()
@@ -168,8 +182,11 @@ const doubtful = (fs: FileSystem.FileSystem): Set<string> => {
   return known
 }
 
-/** Makes a file durable that a dead process may have replaced, or this one without success: it is built on from now on. */
-export const settleReplaced = Effect.fnUntraced(function* (temporary: string, target: string) {
+/**
+ * Makes the name of a file durable that a dead process may have replaced or made, or this one without success: it is
+ * built on from now on.
+ */
+export const settleName = Effect.fnUntraced(function* (temporary: string, target: string) {
   const path = yield* Path.Path
   if (!doubtful(yield* FileSystem.FileSystem).has(target)) return yield* syncDirectory(path.dirname(target))
   const bytes = yield* readWhole(target)

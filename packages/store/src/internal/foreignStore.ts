@@ -48,9 +48,11 @@ export const writeBytes = Effect.fnUntraced(function* <E>(
   const temporary = paths.join(paths.dirname(path), `.${paths.basename(path)}.tmp`)
   if (format === "sqlite_v1") return yield* SqliteV1.write(temporary, path, pieces)
   yield* withFile(temporary, "w", (file) =>
-    Stream.runForEach(pieces, (batch) => writeFully(file, temporary, Buffer.concat(batch))).pipe(
-      Effect.andThen(sync(file, temporary))
-    )
+    Stream.runForEach(pieces, ([first, ...others]) =>
+      first === undefined
+        ? Effect.void
+        : writeFully(file, temporary, others.length === 0 ? first : Buffer.concat([first, ...others]))
+    ).pipe(Effect.andThen(sync(file, temporary)))
   )
   yield* renameDurably(temporary, path)
 })

@@ -154,7 +154,7 @@ const extendIndex = Effect.fnUntraced(function* (
   yield* log.close
 })
 
-/** The rows of a sealed segment from `firstSeq` on; the segment must be whole. */
+/** The rows of a sealed segment from `firstSeq` on; the segment must be whole, and end where the manifest says. */
 const rowsOfSealed = Effect.fnUntraced(function* (
   layout: StoreLayout,
   sealed: Manifest.SealedSegment,
@@ -177,8 +177,11 @@ const rowsOfSealed = Effect.fnUntraced(function* (
       return undefined
     })
   )
-  if (ended.damage === undefined) return rows
-  return yield* new StoreDamaged({ path, byteOffset: ended.offset, reason: ended.damage, invariant: "INV-005" })
+  const isWhole = Math.max(firstSeq, sealed.first_entry_seq) + rows.length === sealed.last_entry_seq + 1
+  if (ended.damage === undefined && isWhole) return rows
+  const reason =
+    ended.damage ?? `the segment does not hold entries ${sealed.first_entry_seq} to ${sealed.last_entry_seq}`
+  return yield* new StoreDamaged({ path, byteOffset: ended.offset, reason, invariant: "INV-005" })
 })
 
 const isSameRow = (a: OffsetRow.OffsetRow, b: OffsetRow.OffsetRow): boolean =>

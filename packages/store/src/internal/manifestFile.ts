@@ -9,7 +9,8 @@ import * as Manifest from "../Manifest.ts"
 import { StoreDamaged, type StoreIoError } from "../StoreError.ts"
 import { type StoreLayout } from "../StoreLayout.ts"
 import { type IllegalTransition, type StoreState, transition } from "../StoreState.ts"
-import { readWhole, replaceFile, settleReplaced } from "./durable.ts"
+import { readWhole, replaceFile, settleName } from "./durable.ts"
+import { gapIn } from "./sealing.ts"
 
 /** What is wrong with a record of session `found` in the store of session `sessionId`. */
 export const otherSession = (found: string, sessionId: string): string =>
@@ -18,7 +19,7 @@ export const otherSession = (found: string, sessionId: string): string =>
 /** The time, as records tell it. */
 export const nowInstant = Effect.map(Clock.currentTimeMillis, (ms) => new Date(ms).toISOString())
 
-/** The manifest; fails when it is missing or damaged. */
+/** The manifest; fails when it is missing, damaged, or does not count its segments without a gap. */
 export const readManifest = Effect.fnUntraced(function* (
   layout: StoreLayout
 ): Effect.fn.Return<Manifest.Manifest, StoreDamaged | StoreIoError, FileSystem.FileSystem> {
@@ -27,9 +28,13 @@ export const readManifest = Effect.fnUntraced(function* (
     onNone: () => Result.fail("there is no manifest"),
     onSome: (bytes) => Manifest.decode(bytes)
   })
-  return Result.isSuccess(decoded)
-    ? decoded.success
-    : yield* new StoreDamaged({ path: layout.manifest, byteOffset: 0, reason: decoded.failure })
+  const counted = Result.flatMap(decoded, (manifest) => {
+    const gap = gapIn(manifest.segments)
+    return gap === undefined ? Result.succeed(manifest) : Result.fail(gap)
+  })
+  return Result.isSuccess(counted)
+    ? counted.success
+    : yield* new StoreDamaged({ path: layout.manifest, byteOffset: 0, reason: counted.failure })
 })
 
 /** Puts a manifest in place of the last one: written beside, synced, renamed. */
@@ -44,7 +49,7 @@ export const writeManifest = Effect.fnUntraced(function* (
 /** Makes the manifest durable as it is read now. */
 export const settleManifest = Effect.fnUntraced(function* (layout: StoreLayout) {
   const path = yield* Path.Path
-  yield* settleReplaced(path.join(layout.tmp, "manifest.json"), layout.manifest)
+  yield* settleName(path.join(layout.tmp, "manifest.json"), layout.manifest)
 })
 
 /** The manifest with other contents in the same state; nothing is written yet. */

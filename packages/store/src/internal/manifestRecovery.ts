@@ -16,6 +16,7 @@ import { follows, headOf } from "./frameLink.ts"
 import { nowInstant, writeManifest } from "./manifestFile.ts"
 import * as Quarantine from "./quarantine.ts"
 import { type Repair } from "./repair.ts"
+import { sealedAt } from "./sealing.ts"
 import { scanSegment } from "./segmentScan.ts"
 
 /**
@@ -47,14 +48,7 @@ export const rebuildManifest = Effect.fnUntraced(function* (
       const reason = ended.damage ?? "the segment is empty"
       return yield* new StoreDamaged({ path, byteOffset: ended.offset, reason, invariant: "INV-005" })
     }
-    segments.push({
-      segment_seq: segmentSeq,
-      frame_count: head.frame_seq,
-      byte_length: size,
-      first_entry_seq: firstSeq,
-      last_entry_seq: head.entry_seq,
-      chain_hash: head.chain_hash
-    })
+    segments.push(sealedAt(head, firstSeq, size))
   }
   const at = yield* nowInstant
   const migration = yield* lastMigration(layout, sessionId)
@@ -124,7 +118,9 @@ const lastMigration = Effect.fnUntraced(function* (
   const location = { directory: path.dirname(layout.container), sessionId }
   // A container that is being built has no marker yet.
   const isPlaced = names(path, location).container === layout.container
-  const marker = isPlaced ? yield* readActive(location) : undefined
+  // One that is damaged tells nothing.
+  const told = readActive(location).pipe(Effect.catchTag("StoreDamaged", () => Effect.succeed(undefined)))
+  const marker = isPlaced ? yield* told : undefined
   const { events } = yield* MigrationLedger.read(layout)
   const correlationId =
     marker === undefined

@@ -6,13 +6,14 @@ import type * as Path from "effect/Path"
 import type * as Manifest from "../Manifest.ts"
 import * as OffsetRow from "../OffsetRow.ts"
 import { chainHash } from "../SegmentFrame.ts"
-import { type StoreIoError } from "../StoreError.ts"
+import { StoreDamaged, type StoreIoError } from "../StoreError.ts"
 import { type StoreLayout, numberOf } from "../StoreLayout.ts"
 import { type Head } from "../WireField.ts"
 import { listNames, sizeOf, withFile } from "./durable.ts"
 import { follows, headOf } from "./frameLink.ts"
 import * as Quarantine from "./quarantine.ts"
 import { type Repair } from "./repair.ts"
+import { sealedAt } from "./sealing.ts"
 import { scanSegment } from "./segmentScan.ts"
 
 /** The segment that is not sealed yet. */
@@ -25,17 +26,22 @@ export interface OpenSegment {
 /** Frames of the segments that are not sealed, with where they lie. */
 export interface OpenTail {
   readonly head: Head | undefined
+  /** Segments that were sealed before the next one was made, and that the manifest, an older one, does not count. */
+  readonly uncounted: ReadonlyArray<Manifest.SealedSegment>
   readonly rows: ReadonlyArray<OffsetRow.OffsetRow>
   /** Undefined when the next entry starts a new segment. */
   readonly openSegment: OpenSegment | undefined
 }
 
-/** Reads the segments after the sealed ones; what is torn there was never acknowledged and goes to quarantine. */
+/**
+ * Reads the segments after the sealed ones. What is torn at the end of the last one was never acknowledged and goes to
+ * quarantine. The ones before it were sealed when it was made, whatever the manifest says: they must be there and whole.
+ */
 export const readTail = Effect.fnUntraced(function* (
   layout: StoreLayout,
   manifest: Manifest.Manifest,
   repairs: Array<Repair>
-): Effect.fn.Return<OpenTail, StoreIoError, FileSystem.FileSystem | Path.Path> {
+): Effect.fn.Return<OpenTail, StoreIoError | StoreDamaged, FileSystem.FileSystem | Path.Path> {
   const sealed = manifest.segments.at(-1)
   let head: Head | undefined
   if (sealed !== undefined) {
@@ -49,41 +55,41 @@ export const readTail = Effect.fnUntraced(function* (
     }
   }
   const rows: Array<OffsetRow.OffsetRow> = []
+  const uncounted: Array<Manifest.SealedSegment> = []
   let openSegment: OpenSegment | undefined
-  let broken = false
-  const names = yield* listNames(layout.segments)
-  for (const segmentSeq of names.flatMap((name) => numberOf(name, ".seg") ?? [])) {
-    if (segmentSeq <= (sealed?.segment_seq ?? 0)) continue
+  const first = (sealed?.segment_seq ?? 0) + 1
+  const seqs = (yield* listNames(layout.segments)).flatMap((name) => numberOf(name, ".seg") ?? [])
+  for (const [at, segmentSeq] of seqs.filter((segmentSeq) => segmentSeq >= first).entries()) {
     const path = layout.segment(segmentSeq)
+    const gone = (path: string, byteOffset: number, reason: string) =>
+      new StoreDamaged({ path, byteOffset, reason, invariant: "INV-005" })
+    if (segmentSeq !== first + at) return yield* gone(layout.segment(first + at), 0, "the segment is missing")
     const size = Option.getOrElse(yield* sizeOf(path), () => 0)
-    const inOrder = segmentSeq === (openSegment?.segmentSeq ?? sealed?.segment_seq ?? 0) + 1
-    const before = rows.length
-    const ended =
-      broken || !inOrder
-        ? { offset: 0, damage: "it follows a segment that is missing or torn" }
-        : yield* withFile(path, "r", (file) =>
-            scanSegment(file, path, 0, size, (bytes, frame, byteOffset) => {
-              const wrong = follows(head, segmentSeq, frame.frame)
-              if (wrong !== undefined) return wrong
-              head = headOf(frame.frame, chainHash(bytes.subarray(frame.start, frame.end)))
-              rows.push(OffsetRow.ofFrame(frame.frame, byteOffset, frame.end - frame.start))
-              return undefined
-            })
-          )
-    if (ended.damage !== undefined) {
-      broken = true
-      if (size > ended.offset) {
-        repairs.push({
-          what: `segment ${segmentSeq}: bytes ${ended.offset} to ${size} cut off into quarantine: ${ended.damage}`,
-          mend: Quarantine.cutOff(layout, path, ended.offset, size, ended.damage)
-        })
-      }
+    const firstEntrySeq = head === undefined ? 0 : head.entry_seq + 1
+    const ended = yield* withFile(path, "r", (file) =>
+      scanSegment(file, path, 0, size, (bytes, frame, byteOffset) => {
+        const wrong = follows(head, segmentSeq, frame.frame)
+        if (wrong !== undefined) return wrong
+        head = headOf(frame.frame, chainHash(bytes.subarray(frame.start, frame.end)))
+        rows.push(OffsetRow.ofFrame(frame.frame, byteOffset, frame.end - frame.start))
+        return undefined
+      })
+    )
+    if (segmentSeq !== seqs.at(-1)) {
+      if (ended.damage !== undefined) return yield* gone(path, ended.offset, ended.damage)
+      if (head?.segment_seq !== segmentSeq) return yield* gone(path, 0, "the segment is empty")
+      uncounted.push(sealedAt(head, firstEntrySeq, size))
+      continue
     }
-    if (!inOrder) continue
-    const firstEntrySeq = rows[before]?.entry_seq ?? (head === undefined ? 0 : head.entry_seq + 1)
+    if (ended.damage !== undefined && size > ended.offset) {
+      repairs.push({
+        what: `segment ${segmentSeq}: bytes ${ended.offset} to ${size} cut off into quarantine: ${ended.damage}`,
+        mend: Quarantine.cutOff(layout, path, ended.offset, size, ended.damage)
+      })
+    }
     openSegment = { segmentSeq, byteLength: ended.offset, firstEntrySeq }
   }
-  return { head, rows, openSegment }
+  return { head, uncounted, rows, openSegment }
 })
 
 /** Only needed when the manifest's head is not that of its last sealed segment. */

@@ -3,8 +3,8 @@ import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
 import { type FoundFrame, SCHEMA_ID } from "../SegmentFrame.ts"
 import { type StoreIoError } from "../StoreError.ts"
-import { readAt } from "./durable.ts"
-import { scanSegment } from "./segmentScan.ts"
+import { FileWindow } from "./FileWindow.ts"
+import { scanWindow } from "./segmentScan.ts"
 
 /** Bytes of a segment that are no whole frame: from `byteOffset` to `end`. */
 export interface Gap {
@@ -21,26 +21,20 @@ export const scanOver = Effect.fnUntraced(function* (
   frame: (bytes: Buffer, found: FoundFrame, byteOffset: number) => void,
   gap: (gap: Gap) => void
 ): Effect.fn.Return<void, StoreIoError> {
-  for (let from = 0; from < size;) {
-    const ended = yield* scanSegment(file, path, from, size, (bytes, found, byteOffset) => {
+  const window = new FileWindow(file, path, 0, size)
+  for (;;) {
+    const ended = yield* scanWindow(window, (bytes, found, byteOffset) => {
       frame(bytes, found, byteOffset)
       return undefined
     })
     if (ended.damage === undefined) return
-    const next = yield* nextFrame(file, path, ended.offset + 1, size)
-    gap({ byteOffset: ended.offset, end: next, reason: ended.damage })
-    from = next
+    const isFound = yield* window.skipTo(FRAME_BEGINS)
+    // The newline before it is not the frame's.
+    if (isFound) window.at++
+    gap({ byteOffset: ended.offset, end: isFound ? window.offset : size, reason: ended.damage })
+    if (!isFound) return
   }
 })
 
-/** Where the next frame seems to start at or after `from`; the end of the segment when there is none. */
-const nextFrame = Effect.fnUntraced(function* (file: FileSystem.File, path: string, from: number, size: number) {
-  const magic = Buffer.from(`\n{"schema":"${SCHEMA_ID}",`)
-  const block = 1 << 20
-  for (let at = from; at < size; at += block) {
-    const bytes = yield* readAt(file, path, at, Math.min(block + magic.length, size - at))
-    const found = bytes.indexOf(magic)
-    if (found >= 0) return at + found + 1
-  }
-  return size
-})
+/** How a frame looks after what is before it. */
+const FRAME_BEGINS = Buffer.from(`\n{"schema":"${SCHEMA_ID}",`)

@@ -10,7 +10,7 @@ import { type StoreIoError, fromPlatform } from "../StoreError.ts"
 import * as StoreLayout from "../StoreLayout.ts"
 import { type Snapshot } from "../WireField.ts"
 import { listNames, makeDirectory, renameDurably, sizeOf, syncDirectory } from "./durable.ts"
-import { nowInstant, writeManifest } from "./manifestFile.ts"
+import { nowInstant, readManifest, writeManifest } from "./manifestFile.ts"
 
 type Needs = FileSystem.FileSystem | Path.Path
 
@@ -37,7 +37,7 @@ const numbersOf = Effect.fnUntraced(function* (prefix: string) {
 /**
  * Starts a container: its directories, a ledger that carries over what earlier containers of the session tell, its
  * manifest. Containers that were started and never became active hold nothing that is not elsewhere; they are removed
- * once their events are carried over.
+ * once their events are carried over. Only where the container in the place of the session's is not its active store.
  */
 export const begin = Effect.fnUntraced(function* (
   location: StoreLayout.StoreLocation,
@@ -46,6 +46,9 @@ export const begin = Effect.fnUntraced(function* (
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
   const names = StoreLayout.names(path, location)
+  if (yield* isAbandoned(StoreLayout.of(path, names.container), origin)) {
+    yield* renameDurably(names.container, `${names.staging}${((yield* numbersOf(names.staging)).at(-1) ?? 0) + 1}`)
+  }
   const abandoned = (yield* numbersOf(names.staging)).map((n) => `${names.staging}${n}`)
   const layout = StoreLayout.of(path, `${names.staging}${((yield* numbersOf(names.staging)).at(-1) ?? 0) + 1}`)
   for (const directory of [
@@ -93,6 +96,14 @@ export const begin = Effect.fnUntraced(function* (
   return layout
 })
 
+/** Whether a container was put in its place and never became active, and holds what the source of this one holds. */
+const isAbandoned = Effect.fnUntraced(function* (layout: StoreLayout.StoreLayout, { source }: Origin) {
+  const manifest = yield* readManifest(layout).pipe(Effect.catchTag("StoreDamaged", () => Effect.succeed(undefined)))
+  return (
+    manifest?.state === "MIGRATION_STAGING" && source !== null && manifest.source?.snapshot_id === source.snapshot_id
+  )
+})
+
 /** A free name for a container that is moved aside. */
 export const retiredName = Effect.fnUntraced(function* (
   location: StoreLayout.StoreLocation
@@ -100,6 +111,9 @@ export const retiredName = Effect.fnUntraced(function* (
   const { retired } = StoreLayout.names(yield* Path.Path, location)
   return `${retired}${((yield* numbersOf(retired)).at(-1) ?? 0) + 1}`
 })
+
+/** The marker of a container that is moved aside, which goes first. */
+export const retiredMarker = (container: string): string => `${container}.active.json`
 
 /** Moves a finished container to its place; one that is there, and is not the active store, is moved aside. */
 export const place = Effect.fnUntraced(function* (

@@ -1,0 +1,97 @@
+/** A container in its place that no marker names: whether it was the active store once, and making it so again. */
+import * as Effect from "effect/Effect"
+import type * as FileSystem from "effect/FileSystem"
+import * as Option from "effect/Option"
+import * as Path from "effect/Path"
+import * as Result from "effect/Result"
+import {
+  MarkerLost,
+  StoreDamaged,
+  StoreFailed,
+  type StoreIoError,
+  StoreNotActive,
+  StoreNotFound
+} from "../StoreError.ts"
+import * as StoreLayout from "../StoreLayout.ts"
+import { type StoreState } from "../StoreState.ts"
+import * as StoreVerify from "../StoreVerify.ts"
+import * as StoreWriter from "../StoreWriter.ts"
+import { openPresent } from "./StoreView.ts"
+import { moveActive, readActive } from "./activeStoreFile.ts"
+import { renameDurably, sizeOf } from "./durable.ts"
+import { readManifest } from "./manifestFile.ts"
+import * as Staging from "./staging.ts"
+
+type Needs = FileSystem.FileSystem | Path.Path
+
+/**
+ * Fails where the container of a session without a marker was its active store: it may hold entries that are nowhere
+ * else. One whose cutover did not come, or that was created and never got an entry, was not. What cannot be told was.
+ */
+export const mustBeFree = Effect.fnUntraced(function* (
+  location: StoreLayout.StoreLocation
+): Effect.fn.Return<void, StoreIoError | MarkerLost, Needs> {
+  const path = yield* Path.Path
+  const names = StoreLayout.names(path, location)
+  if (Option.isNone(yield* sizeOf(names.container))) return
+  const layout = StoreLayout.of(path, names.container)
+  // Its marker was moved aside on purpose, and whoever did it did not come to the container: it goes to that name.
+  if (Option.isSome(yield* sizeOf(Staging.retiredMarker(yield* Staging.retiredName(location))))) return
+  const lost = new MarkerLost({ path: names.active, container: names.container })
+  const manifest = yield* readManifest(layout).pipe(Effect.catchTag("StoreDamaged", () => Effect.fail(lost)))
+  if (manifest.state === "MIGRATION_STAGING") return
+  if (manifest.correlation_id !== null) return yield* lost
+  const frames = yield* Effect.scoped(Effect.map(openPresent(layout), (view) => view.frameCount)).pipe(
+    Effect.catchTag("StoreDamaged", () => Effect.fail(lost))
+  )
+  if (frames > 1) return yield* lost
+})
+
+const REFUSED: { readonly [state in StoreState]?: string } = {
+  MIGRATION_STAGING: "the migration into it was not finished; migrate its source again",
+  ROLLED_BACK: "it was left for a file, which may hold more by now; migrate that file",
+  FAILED: "an earlier step could not be finished or undone"
+}
+
+/** Writes the marker of a container that lost it, after it was mended and read as a whole. Only under the writer's lock. */
+export const activate = Effect.fnUntraced(function* (
+  location: StoreLayout.StoreLocation
+): Effect.fn.Return<
+  "activated" | "already",
+  StoreIoError | StoreDamaged | StoreFailed | StoreNotActive | StoreNotFound,
+  Needs
+> {
+  const path = yield* Path.Path
+  const names = StoreLayout.names(path, location)
+  const layout = StoreLayout.of(path, names.container)
+  if (Option.isNone(yield* sizeOf(names.container))) return yield* new StoreNotFound({ path: names.container })
+  const marker = yield* Effect.result(readActive(location))
+  if (Result.isFailure(marker) && marker.failure._tag === "StoreIoError") return yield* marker.failure
+  const active = Result.getOrUndefined(marker)
+  if (active?.active === "native_v2") return "already"
+  if (active !== undefined) {
+    const activePath = path.resolve(location.directory, active.path)
+    return yield* new StoreNotActive({ path: names.container, active: active.active, activePath })
+  }
+  const found = yield* readManifest(layout).pipe(Effect.catchTag("StoreDamaged", () => Effect.succeed(undefined)))
+  const why = found === undefined ? undefined : REFUSED[found.state]
+  if (why !== undefined) return yield* new StoreFailed({ path: names.container, reason: why })
+  yield* Effect.scoped(StoreWriter.open(layout, location.sessionId))
+  const { findings } = yield* StoreVerify.verify(layout, { sessionId: location.sessionId })
+  const broken = findings.find(({ invariant }) => invariant !== null)
+  if (broken !== undefined) {
+    return yield* new StoreDamaged({ path: broken.path, byteOffset: broken.byte_offset, reason: broken.message })
+  }
+  const { correlation_id } = yield* readManifest(layout)
+  if (Result.isFailure(marker)) yield* keptAside(names.active)
+  yield* moveActive(location, { active: "native_v2", path: path.basename(names.container), correlation_id })
+  return "activated"
+})
+
+/** A damaged marker keeps its bytes under another name. */
+const keptAside = Effect.fnUntraced(function* (marker: string): Effect.fn.Return<void, StoreIoError, Needs> {
+  for (let n = 1; ; n++) {
+    const aside = `${marker}.damaged-${n}`
+    if (Option.isNone(yield* sizeOf(aside))) return yield* renameDurably(marker, aside)
+  }
+})
