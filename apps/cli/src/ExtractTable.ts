@@ -57,6 +57,7 @@ export const render = (report: ExtractReport): ReadonlyArray<string> => {
     Object.entries(counts).map(([reason, count]) => [count, REASONS[reason] ?? reason])
   const lost = why(samples.dropped)
   const left = Object.entries(total.dropped).map(([reason, count]) => [count, reason.replaceAll("_", " ")])
+  const taken = Object.entries(total.redacted).map(([rule, count]) => [count, rule])
   return [
     ...Table.render(
       ["agent", "found", "kept", "samples", "exact", "targets", "turns", "tool calls", "tokens", "cost $"],
@@ -73,6 +74,8 @@ export const render = (report: ExtractReport): ReadonlyArray<string> => {
     ...(lost.length === 0 ? [] : Table.render(["dropped", "why"], lost)),
     ...(left.length === 0 ? [] : ["", "left out of the kept sessions:"]),
     ...Table.render(["parts", "what"], left),
+    ...(taken.length === 0 ? [] : ["", "taken out as secrets and names:"]),
+    ...Table.render(["places", "rule"], taken),
     ...(files.not_a_session === 0 ? [] : ["", `files that are no sessions: ${files.not_a_session}`]),
     ...(files.unreadable + skipped.length === 0
       ? []

@@ -61,13 +61,8 @@ const table = (head: readonly [string, string], counts: { readonly [name: string
       ]
 }
 
-export interface CardFacts {
-  /** Whether secrets and names were taken out. */
-  readonly isRedacted: boolean
-}
-
-export const make = (report: ExtractReport, { isRedacted }: CardFacts): string => {
-  const { families, format, samples, sessions, total } = report
+export const make = (report: ExtractReport): string => {
+  const { families, format, is_redacted: isRedacted, samples, sessions, total } = report
   const splits = new Map<string, number>()
   for (const { samples, split } of report.outputs.files) splits.set(split, (splits.get(split) ?? 0) + samples)
   return `${[
@@ -101,6 +96,7 @@ export const make = (report: ExtractReport, { isRedacted }: CardFacts): string =
     "",
     ...[...splits].map(([split, count]) => `- ${split}: ${count} samples`),
     "",
+    ...(isRedacted ? ["## What was taken out", "", ...table(["places", "rule"], total.redacted)] : []),
     "## What was left out",
     "",
     `Of ${sessions.found} sessions:`,

@@ -118,10 +118,11 @@ export const writeSamples = Effect.fnUntraced(function* <A, E, R>(
       }
       // A file of an earlier run that this one has not written would pass for a part of it.
       const written = new Set([...opened.keys(), ...sidecars.map(({ name }) => name)])
-      for (const old of [
+      for (const told of [
         ...(before?.outputs.files ?? []).map((file) => file.path),
         ...(before?.outputs.sidecars ?? [])
       ]) {
+        const old = path.resolve(out, told)
         const isOurs = path.dirname(old) === path.resolve(out) && OURS.has(path.extname(old))
         const isStale = isOurs && path.basename(old) !== REPORT_FILE && !written.has(path.basename(old))
         if (isStale) yield* fs.remove(old, { force: true }).pipe(Effect.mapError(failed))
@@ -235,11 +236,13 @@ export const writeText = Effect.fn("DatasetDirectory.writeText")(function* (
   )
 })
 
-/** Writes the report; the directory must exist. */
+/** Writes the report as it may be seen with the data; the directory must exist. */
 export const writeReport = Effect.fn("DatasetDirectory.writeReport")(function* (
+  out: string,
   report: ExtractReport
 ): Effect.fn.Return<void, SessionFileError, FileSystem.FileSystem | Path.Path> {
-  const target = report.outputs.report
+  const path = yield* Path.Path
+  const target = path.resolve(out, REPORT_FILE)
   const bytes = new TextEncoder().encode(`${JSON.stringify(report, undefined, 2)}\n`)
   yield* SafeWrite.write(target, [bytes], "replace").pipe(Effect.mapError(fromPlatform(target, "write")))
 })

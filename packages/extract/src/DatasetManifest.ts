@@ -9,13 +9,25 @@ import { type ExtractReport } from "./ExtractReport.ts"
 export const MANIFEST_KIND = "pi-sessions/dataset-manifest/1"
 export const MANIFEST_FILE = "manifest.json"
 
-/** Of the options those that change what is in a dataset; of texts that were given only their hash. */
+/** Of the options those that change what is in a dataset; of texts, secrets and keys that were given only a hash. */
 const settingsOf = (options: ExtractOptions) => {
-  const { given, onProgress: _, out: _out, threads = [], ...settings } = options
+  const { given, onProgress: _, out: _out, redaction, threads = [], ...settings } = options
   const system = [...(given?.system ?? [])].map(([role, text]) => [role, sha256(text)] as const)
   const tools = given?.tools === undefined ? null : sha256(JSON.stringify(given.tools))
-  return { ...settings, threads: threads.length, system: Object.fromEntries(system), tools }
+  return {
+    ...settings,
+    redaction: redactionOf(redaction),
+    threads: threads.length,
+    system: Object.fromEntries(system),
+    tools
+  }
 }
+
+/** The hash of the key tells whether two datasets have the same numbers; the key itself is 256 random bits. */
+const redactionOf = (redaction: ExtractOptions["redaction"]) =>
+  redaction === "off" || redaction === undefined
+    ? (redaction ?? "key of this run")
+    : { key_sha256: sha256(redaction.key), exact_values: redaction.exact?.length ?? 0 }
 
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex")
 

@@ -9,6 +9,7 @@
  * were begun (then of paths), whatever order the reads end in: the same sessions give the same bytes, and forks come after
  * what they were forked from.
  */
+import { randomBytes } from "node:crypto"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
@@ -30,6 +31,9 @@ import { NothingMatched, type OutputNotOurs } from "./ExtractError.ts"
 import { type ExtractOptions } from "./ExtractOptions.ts"
 import { type ExtractReport, type ReportRow } from "./ExtractReport.ts"
 import { FORMATS } from "./Formats.ts"
+import { Placeholders } from "./Placeholders.ts"
+import * as PublicReport from "./PublicReport.ts"
+import { Redactor } from "./Redaction.ts"
 import { SessionEvidence } from "./SessionEvidence.ts"
 import { type DataFile, type DatasetFile, type Sidecar } from "./Sample.ts"
 import { type Split, type SplitRule } from "./Splits.ts"
@@ -223,7 +227,8 @@ const make = Effect.gen(function* () {
       "train",
       "unknown"
     )
-    const known: KnownLines = { distinct: new DistinctTargets(), fingerprints: new Set() }
+    const redactor = redactorOf(options)
+    const known: KnownLines = { distinct: new DistinctTargets(), redactor, fingerprints: new Set() }
     const { outputs } = yield* DatasetDirectory.writeSamples(options.out, { train, sidecars }, (write) =>
       Stream.fromIterable(taken).pipe(
         Stream.mapEffect((one) => extract(one, options, told), { concurrency: SESSIONS_AT_ONCE }),
@@ -242,20 +247,24 @@ const make = Effect.gen(function* () {
       )
     )
     yield* DatasetDirectory.writeSplits(options.out, recorded)
-    const report = ReportTally.report(options, listing.skipped, rows, { outputs, families })
+    const isRedacted = redactor !== undefined
+    const report = ReportTally.report(options, listing.skipped, rows, { outputs, families, is_redacted: isRedacted })
     yield* DatasetDirectory.writeText(options.out, DatasetManifest.MANIFEST_FILE, DatasetManifest.make(options, report))
-    yield* DatasetDirectory.writeText(
-      options.out,
-      DatasetCard.CARD_FILE,
-      DatasetCard.make(report, { isRedacted: false }),
-      DatasetCard.MARK
-    )
-    yield* DatasetDirectory.writeReport(report)
+    yield* DatasetDirectory.writeText(options.out, DatasetCard.CARD_FILE, DatasetCard.make(report), DatasetCard.MARK)
+    const shown = redactor === undefined ? report : PublicReport.of(report, redactor)
+    yield* DatasetDirectory.writeReport(options.out, shown)
     return report
   })
 
   return Extract.of({ run: (options) => Effect.provide(run(options), services) })
 })
+
+/** With a key of this run alone where none is given. */
+const redactorOf = ({ redaction }: ExtractOptions): Redactor | undefined => {
+  if (redaction === "off") return undefined
+  const { exact = [], key = randomBytes(32).toString("hex") } = redaction ?? {}
+  return new Redactor({ placeholders: new Placeholders(key), exact })
+}
 
 const inOrderOfTime = (a: Selected, b: Selected): number => {
   if (a.timestamp !== b.timestamp) return a.timestamp < b.timestamp ? -1 : 1

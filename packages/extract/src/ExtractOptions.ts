@@ -1,10 +1,18 @@
 /** What a run of Extract is asked for. */
 import type * as Effect from "effect/Effect"
+import { type ExactSecret } from "./ExactSecrets.ts"
 import { type GivenContext } from "./GivenContext.ts"
 import { type Overflow } from "./Overflow.ts"
 import { type Reasoning } from "./Reasoning.ts"
 import { type ArgumentsForm, type FormatName } from "./FormatName.ts"
 import { type SplitRule } from "./Splits.ts"
+
+export interface RedactionSettings {
+  /** Of the placeholders' numbers; the same key gives the same bytes. See RedactionKey.ts. */
+  readonly key: string
+  /** Values that are secret whatever they look like. */
+  readonly exact?: ReadonlyArray<ExactSecret>
+}
 
 /** Which sessions. What is not given takes all. */
 export interface Selection {
@@ -38,6 +46,8 @@ export interface ExtractOptions extends Selection {
   readonly includeHydrated?: boolean
   /** Thread files and directories of them, in which the mirror told system prompts and tools. */
   readonly threads?: ReadonlyArray<string>
+  /** How secrets and names are taken out; with a key of this run alone unless told. `off` leaves them in. */
+  readonly redaction?: RedactionSettings | "off"
   /** For sessions that hold no system prompt or declare no tools. */
   readonly given?: GivenContext
   /** Ids of models; samples of others are left out. None: every model. */

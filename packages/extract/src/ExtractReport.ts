@@ -82,6 +82,8 @@ export const Volume = Schema.Struct({
   tokens: Tokens,
   /** US dollars. */
   cost: Schema.Number,
+  /** What was taken out as a secret or a name, by rule. */
+  redacted: DropCounts,
   /** Parts of kept sessions that did not come along. */
   dropped: DropCounts,
   /** Damage that the reader noticed. */
@@ -137,6 +139,8 @@ export const ExtractReport = Schema.Struct({
     /** By reason, as those of sessions. */
     dropped: DropCounts
   }),
+  /** Whether secrets and names were taken out. */
+  is_redacted: Schema.Boolean,
   /** Directories and files that could not be looked into. */
   skipped: Schema.Array(Schema.Struct({ path: Schema.String, reason: Schema.String })),
   total: Volume,

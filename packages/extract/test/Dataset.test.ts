@@ -37,7 +37,14 @@ const dataset = Effect.fnUntraced(function* (version: PiVersion.PiVersion) {
     yield* Effect.promise(() => SessionWalk.walk(version, { seed, steps: 60, dir, cwd: "/srv/project" }))
   }
   const report = yield* Effect.flatMap(Extract, (extract) =>
-    extract.run({ rigs: [], roles: [], format: "messages", out: Path.join(root, "out"), branches: "all" })
+    extract.run({
+      redaction: "off",
+      rigs: [],
+      roles: [],
+      format: "messages",
+      out: Path.join(root, "out"),
+      branches: "all"
+    })
   ).pipe(
     Effect.provide(Extract.layer.pipe(Layer.provide(SessionSource.layerPaths([Path.join(root, "sessions")])))),
     Effect.provide(NodeServices.layer)

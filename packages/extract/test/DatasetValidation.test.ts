@@ -12,9 +12,9 @@ import { FormatName } from "../src/FormatName.ts"
 const SESSIONS = Path.resolve(import.meta.dirname, "../../../fixtures/sessions")
 
 const dataset = (out: string, format: FormatName) =>
-  Effect.flatMap(Extract, (extract) => extract.run({ rigs: [], roles: [], format, out, branches: "all" })).pipe(
-    Effect.provide(Extract.layer.pipe(Layer.provide(SessionSource.layerPaths([SESSIONS]))))
-  )
+  Effect.flatMap(Extract, (extract) =>
+    extract.run({ redaction: "off", rigs: [], roles: [], format, out, branches: "all" })
+  ).pipe(Effect.provide(Extract.layer.pipe(Layer.provide(SessionSource.layerPaths([SESSIONS])))))
 
 describe("a dataset that is read again", () => {
   it.live.each(FormatName.literals)("is taken as it was written, also where it was moved to: %s", (format) =>

@@ -59,7 +59,7 @@ const workbench = Effect.gen(function* () {
   const out = Path.join(root, "out")
   const run = (options: Partial<ExtractOptions> = {}) =>
     Effect.flatMap(Extract, (extract) =>
-      extract.run({ rigs: [], roles: [], format: "messages", out, ...options })
+      extract.run({ rigs: [], roles: [], format: "messages", out, redaction: "off", ...options })
     ).pipe(
       Effect.provide(Extract.layer.pipe(Layer.provide(SessionSource.layerPaths([sessions])))),
       Effect.provide(NodeServices.layer)
@@ -121,6 +121,7 @@ describe("Extract.run", () => {
         tool_calls: 2,
         tokens: { input: 40, output: 20, cache_read: 8, cache_write: 4, total: 72 },
         cost: report.total.cost,
+        redacted: {},
         dropped: { image: 2 },
         diagnostics: 0
       })

@@ -16,7 +16,7 @@ const SESSIONS = Path.resolve(import.meta.dirname, "../../../fixtures/sessions")
 
 const run = (out: string, options: Partial<ExtractOptions>, sessions = SESSIONS) =>
   Effect.flatMap(Extract, (extract) =>
-    extract.run({ rigs: [], roles: [], format: "messages", out, branches: "all", ...options })
+    extract.run({ redaction: "off", rigs: [], roles: [], format: "messages", out, branches: "all", ...options })
   ).pipe(
     Effect.provide(Extract.layer.pipe(Layer.provide(SessionSource.layerPaths([sessions])))),
     Effect.provide(NodeServices.layer)

@@ -18,7 +18,7 @@ const thread = Path.resolve(import.meta.dirname, "../../../fixtures/threads/rena
 
 const extractFrom = (paths: ReadonlyArray<string>, out: string, includeHydrated: boolean) =>
   Effect.flatMap(Extract, (extract) =>
-    extract.run({ rigs: [], roles: [], format: "messages", out, includeHydrated })
+    extract.run({ redaction: "off", rigs: [], roles: [], format: "messages", out, includeHydrated })
   ).pipe(
     Effect.provide(Extract.layer.pipe(Layer.provide(SessionSource.layerPaths(paths)))),
     Effect.provide(NodeServices.layer)

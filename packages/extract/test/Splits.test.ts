@@ -96,7 +96,15 @@ const write = (folder: string, sessions: ReadonlyArray<Made>): void => {
 
 const run = (sessions: string, out: string, options: Partial<ExtractOptions> = {}) =>
   Effect.flatMap(Extract, (extract) =>
-    extract.run({ rigs: [], roles: [], format: "messages", out, split: { _tag: "Share", validation: 0.2 }, ...options })
+    extract.run({
+      redaction: "off",
+      rigs: [],
+      roles: [],
+      format: "messages",
+      out,
+      split: { _tag: "Share", validation: 0.2 },
+      ...options
+    })
   ).pipe(
     Effect.provide(Extract.layer.pipe(Layer.provide(SessionSource.layerPaths([sessions])))),
     Effect.provide(NodeServices.layer)

@@ -114,6 +114,33 @@ const flags = {
     Flag.withDescription("A JSON list of tools (name, description, parameters), for sessions that declare none"),
     Flag.optional
   ),
+  noRedact: Flag.Boolean("no-redact").pipe(
+    Flag.withDescription("Leave secrets and names of people in; the dataset's card says so"),
+    Flag.withDefault(false)
+  ),
+  secret: Flag.String("secret").pipe(
+    Flag.withMetavar("VALUE"),
+    Flag.withDescription(
+      "A value to take out whatever it looks like, beside those of the environment's keys and tokens"
+    ),
+    Flag.atLeast(0)
+  ),
+  secretsFrom: Flag.String("secrets-from").pipe(
+    Flag.withMetavar("FILE"),
+    Flag.withDescription("A .env file, a JSON file or a list of lines with such values"),
+    Flag.atLeast(0)
+  ),
+  redactionKey: Flag.String("redaction-key").pipe(
+    Flag.withMetavar("FILE"),
+    Flag.withDescription(
+      "The key of the placeholders' numbers, made when it is missing (default: in ~/.local/state/pi-sessions)"
+    ),
+    Flag.optional
+  ),
+  scan: Flag.Literals("scan", ["trufflehog", "gitleaks"]).pipe(
+    Flag.withDescription("Have a scanner on the PATH look at what was written; fail when it finds anything, or fails"),
+    Flag.optional
+  ),
   includeHydrated: Flag.Boolean("include-hydrated").pipe(
     Flag.withDescription("Take hydrated sessions too, although no model wrote their text in that form"),
     Flag.withDefault(false)

@@ -2,11 +2,16 @@
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Cause, ConfigProvider, Effect, Exit, Layer, Runtime, Sink, Stdio } from "effect"
 import { TestConsole } from "effect/testing"
+import * as Os from "node:os"
+import * as Path from "node:path"
 import * as process from "node:process"
 import { run } from "../../src/Cli.ts"
 
 // What is shown in the machine's zone must be the same on every machine.
 process.env["TZ"] = "UTC"
+
+/** Where programs keep what outlives a run; not the person's own place, whose tests these may be. */
+export const STATE = Path.join(Os.tmpdir(), "pi-sessions-test-state")
 
 export interface Called {
   readonly status: number
@@ -40,7 +45,7 @@ export const call = (
       ),
       Effect.provide(Layer.mergeAll(stdio, Layer.fresh(TestConsole.layer))),
       Effect.provide(services),
-      Effect.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ ...variables, PI_SESSIONS_CWD: cwd })))
+      Effect.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ XDG_STATE_HOME: STATE, ...variables, PI_SESSIONS_CWD: cwd })))
     )
     const [stdout, stderr] = [Buffer.concat(written.stdout).toString(), Buffer.concat(written.stderr).toString()]
     return { status: Exit.isSuccess(exit) ? 0 : statusOf(Cause.squash(exit.cause)), stdout, stderr }

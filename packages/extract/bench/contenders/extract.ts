@@ -11,6 +11,7 @@ import { FormatName } from "../../src/FormatName.ts"
 const [format, near = "", sessions = "", out = ""] = process.argv.slice(2)
 const run = Effect.flatMap(Extract, (extract) =>
   extract.run({
+    redaction: "off",
     rigs: [],
     roles: [],
     format: Schema.decodeUnknownSync(FormatName)(format),

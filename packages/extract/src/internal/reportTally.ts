@@ -19,7 +19,7 @@ const addTokens = (a: Tokens, b: Tokens): Tokens => ({
 })
 
 /** What one sample holds; the session's damage is counted with its first one. */
-export const volume = (sample: TrainingSample, dropped: DropCounts): Volume => {
+export const volume = (sample: TrainingSample, dropped: DropCounts, redacted: DropCounts): Volume => {
   const { first_target, metadata, turns } = sample
   const usages = turns.slice(first_target).flatMap((turn) => turn.metadata.usage ?? [])
   return {
@@ -38,6 +38,7 @@ export const volume = (sample: TrainingSample, dropped: DropCounts): Volume => {
       }))
       .reduce(addTokens, NO_TOKENS),
     cost: usages.reduce((cost, usage) => cost + costOf(usage), 0),
+    redacted,
     dropped,
     diagnostics: 0
   }
@@ -54,6 +55,7 @@ export const sumVolumes = (volumes: ReadonlyArray<Volume>): Volume => {
     tool_calls: total((one) => one.tool_calls),
     tokens: volumes.map((one) => one.tokens).reduce(addTokens, NO_TOKENS),
     cost: total((one) => one.cost),
+    redacted: sum(volumes.map((one) => one.redacted)),
     dropped: sum(volumes.map((one) => one.dropped)),
     diagnostics: total((one) => one.diagnostics)
   }
@@ -66,7 +68,7 @@ export const report = (
   run: { readonly format: FormatName; readonly rigs: ReadonlyArray<string>; readonly roles: ReadonlyArray<string> },
   skipped: ExtractReport["skipped"],
   rows: ReadonlyArray<ReportRow>,
-  { families, outputs }: Pick<ExtractReport, "outputs" | "families">
+  { families, is_redacted, outputs }: Pick<ExtractReport, "outputs" | "families" | "is_redacted">
 ): ExtractReport => {
   const outcomes = rows.map((row) => row.outcome)
   const sessions = outcomes.filter((outcome) => !NO_SESSION.has(outcome))
@@ -89,6 +91,7 @@ export const report = (
       unreadable: outcomes.filter((outcome) => outcome === "unreadable").length
     },
     families,
+    is_redacted,
     samples: { found: total.samples + droppedCount, kept: total.samples, dropped: samplesDropped },
     skipped,
     total,

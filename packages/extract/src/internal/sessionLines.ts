@@ -13,6 +13,7 @@ import { FORMATS } from "../Formats.ts"
 import { complete } from "../GivenContext.ts"
 import { fit } from "../Overflow.ts"
 import { withReasoning } from "../Reasoning.ts"
+import { type Redactor, redact } from "../Redaction.ts"
 import { type DatasetFile } from "../Sample.ts"
 import * as SampleCut from "../SampleCut.ts"
 import { type ToldContexts } from "../ToldContexts.ts"
@@ -55,12 +56,7 @@ const sha256Of = (session: Session.Session): string => {
   return hash.digest("hex")
 }
 
-/**
- * A session's way to its samples.
- *
- * What works on a sample (redaction of secrets and names) belongs between this function and `toLines`, where every
- * format sees its result.
- */
+/** A session's way to its samples. */
 export const cutSession = (
   session: Session.Session,
   { ref, role }: Selected,
@@ -100,7 +96,8 @@ export const toLines = (session: CutSession, known: KnownLines, options: Extract
   const refused: Array<SampleDropReason> = []
   const taken: Array<TrainingSample> = []
   let detail: string | undefined
-  const pieces = samples.flatMap((sample) => piecesOf(sample, known, options))
+  const redacted: Array<DropCounts> = []
+  const pieces = samples.flatMap((sample) => piecesOf(sample, known, options, redacted))
   for (const [at, piece] of pieces.entries()) {
     const made = "_tag" in piece ? piece : toLine(piece, at, known, options)
     if (made._tag === "Refused") {
@@ -120,7 +117,7 @@ export const toLines = (session: CutSession, known: KnownLines, options: Extract
   if (lines.length === 0 && reason !== undefined) return { row: { ...row, ...told, outcome: reason }, lines }
   const { diagnostics, dropped } = session
   const total = ReportTally.sumVolumes(volumes)
-  const volume = { ...total, dropped: sum([total.dropped, dropped]), diagnostics }
+  const volume = { ...total, redacted: sum(redacted), dropped: sum([total.dropped, dropped]), diagnostics }
   const [first, ...others] = taken
   const sessionLine = first === undefined ? undefined : sessions?.lineOf([first, ...others])
   return { row: { ...row, ...told, volume }, lines, ...(sessionLine === undefined ? {} : { sessionLine }) }
@@ -147,21 +144,26 @@ const refused = (reason: SampleDropReason): Refused => ({ _tag: "Refused", reaso
 /** What stands in the dataset already. */
 export interface KnownLines {
   readonly distinct: DistinctTargets
+  /** Undefined where nothing is to be taken out. */
+  readonly redactor: Redactor | undefined
   /** Of lines, where the format has rules of its own against duplicates. */
   readonly fingerprints: Set<string>
 }
 
 const piecesOf = (
   cut: TrainingSample,
-  { distinct }: KnownLines,
-  options: ExtractOptions
+  { distinct, redactor }: KnownLines,
+  options: ExtractOptions,
+  redacted: Array<DropCounts>
 ): ReadonlyArray<TrainingSample | Refused> => {
   const { divide } = FORMATS[options.format]
   const { maxTokens, minTurns = 0, models = [], overflow = "window" } = options
   if (models.length > 0 && !models.includes(cut.metadata.model ?? "")) return [refused("other_model")]
   if (cut.turns.length < minTurns) return [refused("too_short")]
-  const sample = distinct.take(cut)
-  if (sample === undefined) return [refused("duplicate_targets")]
+  const whole = distinct.take(cut)
+  if (whole === undefined) return [refused("duplicate_targets")]
+  const { counts, sample } = redactor === undefined ? { counts: {}, sample: whole } : redact(whole, redactor)
+  redacted.push(counts)
   const fitting = maxTokens === undefined ? [sample] : fit(sample, { maxTokens, overflow, count: estimate })
   const fittingTargets = fitting.reduce((sum, { metadata }) => sum + metadata.targets, 0)
   const [first, ...others] = fitting
@@ -190,5 +192,11 @@ const toLine = (sample: TrainingSample, piece: number, { fingerprints }: KnownLi
     return { _tag: "Refused", reason: "invalid_sample", detail: checked.failure.message }
   }
   if (fingerprint !== undefined) fingerprints.add(fingerprint)
-  return { _tag: "Line", file: projection.file, line, volume: ReportTally.volume(sample, projection.dropped), sample }
+  return {
+    _tag: "Line",
+    file: projection.file,
+    line,
+    volume: ReportTally.volume(sample, projection.dropped, {}),
+    sample
+  }
 }

@@ -1,17 +1,17 @@
 /** The options of a run, from flags that have to be read: dates, shares, files. */
 import * as Effect from "effect/Effect"
-import * as FileSystem from "effect/FileSystem"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as GasTown from "@pi-sessions/core/GasTown"
 import { type GivenContext } from "@pi-sessions/extract/GivenContext"
 import { type SplitRule } from "@pi-sessions/extract/Splits"
 import { ToolDefinition } from "@pi-sessions/extract/ToolDefinition"
-import { fromPlatform } from "@pi-sessions/session-file/SessionFileError"
 import { UsageError } from "../../Exit.ts"
 import { Invocation } from "../../Invocation.ts"
 import * as PointInTime from "../../PointInTime.ts"
 import { type Input } from "../extract.ts"
+import { readFile } from "./namedFile.ts"
+import { redactionOf } from "./redaction.ts"
 
 /** `0.1` or `time:2026-02-01`. */
 const splitRule = (text: string): Effect.Effect<SplitRule, UsageError> => {
@@ -26,16 +26,6 @@ const splitRule = (text: string): Effect.Effect<SplitRule, UsageError> => {
 /** ISO 8601, from what a person gives. */
 const date = (flag: string, text: string): Effect.Effect<string, UsageError> =>
   Effect.map(PointInTime.fromFlag(flag, text), (ms) => new Date(ms).toISOString())
-
-const readFile = Effect.fnUntraced(function* (flag: string, given: string) {
-  const fs = yield* FileSystem.FileSystem
-  const invocation = yield* Invocation
-  const path = invocation.resolve(given)
-  return yield* fs.readFileString(path).pipe(
-    Effect.mapError(fromPlatform(path, "read")),
-    Effect.mapError((error) => new UsageError({ text: `${flag}: ${error.message}` }))
-  )
-})
 
 const isRole = Schema.is(GasTown.Role)
 
@@ -77,6 +67,7 @@ export const chosen = Effect.fnUntraced(function* (input: Input) {
     ...(Option.isSome(split) ? { split: yield* splitRule(split.value) } : {}),
     ...(Option.isSome(town) ? { town: invocation.resolve(town.value) } : {}),
     given: yield* givenContext(input),
+    redaction: yield* redactionOf(input),
     threads: input.threads.map(invocation.resolve),
     models: input.model,
     minTurns: input.minTurns,

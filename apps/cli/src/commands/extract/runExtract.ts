@@ -4,6 +4,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as SessionDiscovery from "@pi-sessions/catalog/SessionDiscovery"
 import * as GasTown from "@pi-sessions/core/GasTown"
+import { scanExternally } from "@pi-sessions/extract/ExternalScan"
 import { Extract } from "@pi-sessions/extract/Extract"
 import { CommandFailed, UsageError } from "../../Exit.ts"
 import * as ExtractTable from "../../ExtractTable.ts"
@@ -69,6 +70,16 @@ export const run = Effect.fnUntraced(function* (input: Input) {
     yield* invocation.note(`wrote ${path}: ${samples} ${samples === 1 ? "sample" : "samples"}${what}`)
   }
   for (const path of report.outputs.sidecars ?? []) yield* invocation.note(`wrote ${path}`)
-  yield* invocation.note("this data is not redacted: look through it before you share it")
+  yield* invocation.note(
+    report.is_redacted
+      ? "secrets and names were taken out by rules: look through it all the same before you share it"
+      : "this data is not redacted: look through it before you share it"
+  )
+  if (Option.isSome(input.scan)) {
+    yield* scanExternally(input.scan.value, out).pipe(
+      Effect.mapError((error) => new CommandFailed({ text: error.message }))
+    )
+    yield* invocation.note(`${input.scan.value} found nothing`)
+  }
   yield* invocation.result(input.json ? JSON.stringify(report, null, 2) : ExtractTable.render(report).join("\n"))
 })
