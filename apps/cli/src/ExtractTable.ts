@@ -7,6 +7,7 @@ const REASONS: { readonly [reason: string]: string } = {
   not_selected: "of another rig or role",
   hydrated: "hydrated: its text was not a model's output",
   no_assistant_turn: "without an assistant turn",
+  no_pair: "without two answers to one context",
   context_answers: "of which this format would train on answers that are only context",
   duplicate_targets: "whose answers are targets of other sessions",
   near_duplicate: "that say nearly what another one says",

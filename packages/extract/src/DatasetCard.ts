@@ -20,6 +20,7 @@ const TRAINER: { readonly [Name in FormatName]: string } = {
   "ms-swift": "ms-swift: `loss` on each message tells what is trained on.",
   openai: "OpenAI and services like it: `weight` tells what is trained on. Ten lines at least.",
   mistral: "Mistral: `weight` tells what is trained on.",
+  dpo: "TRL: `DPOTrainer`.",
   "lora-forge": "lora_forge: its own files; every `gpt` is trained on."
 }
 

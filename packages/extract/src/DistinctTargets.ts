@@ -21,6 +21,8 @@ export class DistinctTargets {
     let afterHeld = first_target
     for (const [at, turn] of turns.entries()) {
       addSpoken(hash, turn)
+      // A pair is another one with another answer beside it.
+      if (at === turns.length - 1 && sample.rejected !== undefined) addSpoken(hash, sample.rejected)
       if (turn.role !== "assistant" || at < first_target) continue
       const pair = hash.digest()
       const own = new TextHash()
@@ -28,7 +30,7 @@ export class DistinctTargets {
       own.add(turn.timestamp)
       addSpoken(own, turn)
       const entry = own.digest()
-      const isCopy = metadata.parent_session !== undefined && this.#held.has(entry)
+      const isCopy = metadata.parent_session !== undefined && sample.rejected === undefined && this.#held.has(entry)
       const keys = [pair, entry]
       if (isCopy || this.#held.has(pair)) afterHeld = at + 1
       else fresh.push([at, keys])

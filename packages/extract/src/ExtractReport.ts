@@ -17,6 +17,8 @@ export const SampleDropReason = Schema.Literals([
   /** It broke its format's rules: a bug, please report it. */
   "invalid_sample",
   "no_assistant_turn",
+  /** `dpo`: nobody asked for another answer to the same context. */
+  "no_pair",
   /** The format has no masks, and would train on answers that are context in it. */
   "context_answers",
   /** All its targets are targets of other sessions too, and stand in the dataset already. */

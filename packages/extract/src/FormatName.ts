@@ -9,7 +9,8 @@ export const FormatName = Schema.Literals([
   "ms-swift",
   "openai",
   "mistral",
-  "lora-forge"
+  "lora-forge",
+  "dpo"
 ])
 export type FormatName = typeof FormatName.Type
 

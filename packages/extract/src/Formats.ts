@@ -1,5 +1,6 @@
 /** The formats by name. */
 import { AxolotlFormat } from "./AxolotlFormat.ts"
+import { DpoFormat } from "./DpoFormat.ts"
 import { LlamaFactoryFormat } from "./LlamaFactoryFormat.ts"
 import { LoraForgeFormat } from "./LoraForgeFormat.ts"
 import { MessagesFormat } from "./MessagesFormat.ts"
@@ -18,5 +19,6 @@ export const FORMATS: { readonly [Name in FormatName]: SampleFormat<unknown> } =
   "ms-swift": MsSwiftFormat,
   openai: OpenAiFormat,
   mistral: MistralFormat,
-  "lora-forge": LoraForgeFormat
+  "lora-forge": LoraForgeFormat,
+  dpo: DpoFormat
 }

@@ -10,17 +10,6 @@ import { type TrainingSample } from "./TrainingSample.ts"
 import { type Turn } from "./Turn.ts"
 import { addSpoken } from "./internal/spoken.ts"
 
-export interface PreferencePair {
-  /** The sample that holds the chosen answer. */
-  readonly sample: TrainingSample
-  /** Index of the chosen answer in its turns; what stands before is the prompt. */
-  readonly at: number
-  readonly chosen: Turn
-  readonly rejected: Turn
-  /** `active_branch`: the chosen answer is on the branch that the session ends on, the other one is not. */
-  readonly source: "active_branch"
-}
-
 interface Candidate {
   readonly sample: TrainingSample
   readonly at: number
@@ -36,8 +25,11 @@ const digestOf = (turn: Turn): string => {
   return hash.digest()
 }
 
-/** The pairs among the samples of one session, cut from all its branches. */
-export const of = (samples: ReadonlyArray<TrainingSample>): ReadonlyArray<PreferencePair> => {
+/**
+ * The pairs among the samples of one session, cut from all its branches: samples that end on the chosen answer, which is on
+ * the branch that the session ends on, with the rejected one beside it.
+ */
+export const of = (samples: ReadonlyArray<TrainingSample>): ReadonlyArray<TrainingSample> => {
   const byContext = new Map<string, Array<Candidate>>()
   for (const sample of samples) {
     const context = new TextHash()
@@ -55,14 +47,19 @@ export const of = (samples: ReadonlyArray<TrainingSample>): ReadonlyArray<Prefer
   return [...byContext.values()].flatMap(pairsOf)
 }
 
-const pairsOf = (candidates: ReadonlyArray<Candidate>): ReadonlyArray<PreferencePair> => {
+const pairsOf = (candidates: ReadonlyArray<Candidate>): ReadonlyArray<TrainingSample> => {
   const chosen = candidates.find(({ sample }) => sample.metadata.active)
   if (chosen === undefined) return []
   const seen = new Set([chosen.digest])
   return candidates.flatMap((candidate) => {
     if (candidate.sample.metadata.active || seen.has(candidate.digest)) return []
     seen.add(candidate.digest)
-    const { at, sample, turn } = chosen
-    return [{ sample, at, chosen: turn, rejected: candidate.turn, source: "active_branch" as const }]
+    return [pairOf(chosen, candidate.turn)]
   })
+}
+
+const pairOf = ({ at, sample }: Candidate, rejected: Turn): TrainingSample => {
+  const turns = sample.turns.slice(0, at + 1)
+  const context_answers = turns.slice(0, at).filter((turn) => turn.role === "assistant").length
+  return { ...sample, turns, first_target: at, rejected, metadata: { ...sample.metadata, targets: 1, context_answers } }
 }

@@ -178,6 +178,7 @@ export const redact = (sample: TrainingSample, redactor: Redactor): Redacted => 
     source_path: scope.text(sample.source_path),
     cwd: scope.text(sample.cwd),
     turns: sample.turns.map((turn) => redactTurn(turn, scope)),
+    ...(sample.rejected === undefined ? {} : { rejected: redactTurn(sample.rejected, scope) }),
     tools: sample.tools.map((tool) => redactTool(tool, scope)),
     metadata: redactMetadata(metadata, scope)
   }

@@ -84,6 +84,8 @@ export const metadataOf = (sample: TrainingSample, dropped: DropCounts): SampleM
 /** Why a format has no line for a sample. */
 export const NoLine = Schema.Literals([
   "no_assistant_turn",
+  /** `dpo`: nobody asked for another answer to the same context. */
+  "no_pair",
   /** It would train on answers that are context here, since it has no masks. */
   "context_answers",
   /** Its trainer takes no tool of such a name. */

@@ -5,6 +5,7 @@
 import * as Schema from "effect/Schema"
 import * as PiProfile from "@pi-sessions/core/PiProfile"
 import { ExtractedSession, SessionMetadata } from "./ExtractedSession.ts"
+import { Turn } from "./Turn.ts"
 
 /** Why a sample does not go on from the one before it; see TargetRuns.ts. */
 export const SampleStart = Schema.Literals([
@@ -31,6 +32,8 @@ export const TrainingSample = Schema.Struct({
   ...ExtractedSession.fields,
   /** Index in `turns` of the first target. Assistant turns before it are context; it and those after it are targets. */
   first_target: Schema.Int,
+  /** For pairs: the answer that was not chosen in the place of the last turn, which was. */
+  rejected: Schema.optionalKey(Turn),
   metadata: Schema.Struct({
     ...SessionMetadata.fields,
     /** From 0, in the order of the session's branches. */

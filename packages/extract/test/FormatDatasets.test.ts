@@ -8,8 +8,8 @@ import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import { SessionSource } from "@pi-sessions/session-file/SessionSource"
 import { Extract, type ExtractOptions } from "../src/Extract.ts"
 import { FORMATS } from "../src/Formats.ts"
-import { FormatName } from "../src/FormatName.ts"
 import { type DataFile } from "../src/Sample.ts"
+import { SAMPLE_FORMATS } from "./support/formats.ts"
 import { assistant, file, header, linked, text, user } from "./support/sessions.ts"
 
 const SESSIONS = Path.resolve(import.meta.dirname, "../../../fixtures/sessions")
@@ -30,7 +30,7 @@ const namesIn = (out: string): ReadonlyArray<string> =>
     .sort()
 
 describe("a dataset of the fixtures", () => {
-  it.live.each(FormatName.literals)("as %s is what its validators take", (format) =>
+  it.live.each(SAMPLE_FORMATS)("as %s is what its validators take", (format) =>
     Effect.gen(function* () {
       const out = yield* memoryFolder
       const report = yield* run(out, { format })

@@ -7,9 +7,8 @@ import { Result } from "effect"
 import * as Fs from "node:fs"
 import * as process from "node:process"
 import { FORMATS } from "../src/Formats.ts"
-import { FormatName } from "../src/FormatName.ts"
 import { type DataFile } from "../src/Sample.ts"
-import { fixtureSamples, linesOf } from "./support/formats.ts"
+import { SAMPLE_FORMATS, fixtureSamples, linesOf } from "./support/formats.ts"
 
 const GOLDEN = new URL("golden/", import.meta.url)
 const WRITE = process.env["PI_SESSIONS_WRITE_GOLDEN"] === "1"
@@ -37,7 +36,7 @@ const FILES: ReadonlyArray<DataFile> = [
   { name: "validation.jsonl", split: "validation", file: "train", lines: 2 }
 ]
 
-describe.each(FormatName.literals)("%s", (name) => {
+describe.each(SAMPLE_FORMATS)("%s", (name) => {
   const format = FORMATS[name]
 
   it("makes the same lines of the fixtures", () => {

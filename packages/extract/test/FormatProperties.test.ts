@@ -10,11 +10,11 @@ import * as PiVersion from "@pi-sessions/testing/PiVersion"
 import * as SessionWalk from "@pi-sessions/testing/SessionWalk"
 import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import { FORMATS } from "../src/Formats.ts"
-import { FormatName } from "../src/FormatName.ts"
+import { type FormatName } from "../src/FormatName.ts"
 import * as SampleCut from "../src/SampleCut.ts"
 import { type TrainingSample } from "../src/TrainingSample.ts"
 import * as WellFormed from "../src/WellFormed.ts"
-import { linesOf } from "./support/formats.ts"
+import { SAMPLE_FORMATS, linesOf } from "./support/formats.ts"
 
 const WALKS = Number(process.env["PI_SESSIONS_WALKS"] || 25)
 const FIRST_SEED = Number(process.env["PI_SESSIONS_SEED"] || 1)
@@ -145,7 +145,7 @@ describe.each(PiVersion.versions)("lines of sessions of Pi %s", (version) => {
     Effect.gen(function* () {
       const counts = new Map<FormatName, { lines: number; refused: number }>()
       for (const samples of yield* sessions(version)) {
-        for (const name of FormatName.literals) {
+        for (const name of SAMPLE_FORMATS) {
           const count = counts.get(name) ?? { lines: 0, refused: 0 }
           counts.set(name, count)
           const format = FORMATS[name]

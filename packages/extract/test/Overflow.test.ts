@@ -38,7 +38,7 @@ const targetsOf = ({ first_target, turns }: TrainingSample): ReadonlyArray<strin
 /** What no budget may break. */
 const checkWhole = (sample: TrainingSample, of: TrainingSample): void => {
   const { metadata, turns } = sample
-  const [first] = turns.filter((turn) => turn.role !== "system")
+  const first = turns.find((turn) => turn.role !== "system")
   assert.strictEqual(first?.tool_results.length, 0, "it does not begin with a tool result")
   assert.strictEqual(turns.at(-1)?.role, "assistant", "it ends on an answer")
   assert.strictEqual(metadata.targets, targetsOf(sample).length)

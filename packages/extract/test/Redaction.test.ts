@@ -52,6 +52,7 @@ const sample = (): TrainingSample => ({
     }),
     turn("assistant", { content: "Done." })
   ],
+  rejected: turn("assistant", { content: "No." }),
   tools: [
     {
       name: "bash",

@@ -12,6 +12,7 @@ import { type ReportRow, type SampleDropReason, type Volume } from "../ExtractRe
 import { FORMATS } from "../Formats.ts"
 import { complete } from "../GivenContext.ts"
 import { fit } from "../Overflow.ts"
+import * as PreferencePairs from "../PreferencePairs.ts"
 import { withReasoning } from "../Reasoning.ts"
 import { type Redactor, redact } from "../Redaction.ts"
 import { type DatasetFile } from "../Sample.ts"
@@ -65,9 +66,13 @@ export const cutSession = (
 ): CutSession => {
   const header = session.header?.decode() ?? {}
   const row = rowOf(ref, role, stringAt(header, "id"))
-  const { branches = "active", given, includeHydrated, reasoning = "all" } = options
-  const { dropped, samples } = SampleCut.cut(session, { sourcePath: ref.path, role, branches, told })
-  if (samples.length === 0) return nothingOf({ ...row, outcome: "no_assistant_turn" })
+  const { given, includeHydrated, reasoning = "all" } = options
+  const isPairs = options.format === "dpo"
+  const branches = isPairs ? "all" : (options.branches ?? "active")
+  const { dropped, samples: cut } = SampleCut.cut(session, { sourcePath: ref.path, role, branches, told })
+  if (cut.length === 0) return nothingOf({ ...row, outcome: "no_assistant_turn" })
+  const samples = isPairs ? PreferencePairs.of(cut) : cut
+  if (samples.length === 0) return nothingOf({ ...row, outcome: "no_pair" })
   if (samples.some(({ metadata }) => metadata.hydrated) && includeHydrated !== true) {
     return nothingOf({ ...row, outcome: "hydrated" })
   }

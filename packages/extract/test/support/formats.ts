@@ -3,9 +3,13 @@ import * as Fs from "node:fs"
 import { Result } from "effect"
 import type * as GasTown from "@pi-sessions/core/GasTown"
 import * as Session from "@pi-sessions/core/Session"
+import { FormatName } from "../../src/FormatName.ts"
 import { type NoLine, type ProjectOptions, type Projection, type SampleFormat } from "../../src/Sample.ts"
 import * as SampleCut from "../../src/SampleCut.ts"
 import { type TrainingSample } from "../../src/TrainingSample.ts"
+
+/** The formats of samples; that of pairs has tests of its own. */
+export const SAMPLE_FORMATS = FormatName.literals.filter((name) => name !== "dpo")
 
 const FIXTURES = new URL("../../../../fixtures/sessions/", import.meta.url)
 
