@@ -34,8 +34,13 @@ describe("pi-sessions", () => {
       const cwd = yield* temporaryFolder
       const help = cli(["--help"], { cwd })
       assert.deepStrictEqual([help.status, help.stderr], [0, ""])
-      const verbs = ["migrate", "rollback", "verify", "checkpoint", "stat", "export"]
-      for (const command of [["hydrate"], ["extract"], ...verbs.map((verb) => ["store", verb])]) {
+      const verbs = ["migrate", "rollback", "activate", "verify", "checkpoint", "stat", "export"]
+      const commands = ["hydrate", "extract", "validate", "list", "show", "tree", "fork", "search", "doctor"]
+      for (const command of [
+        ...commands.map((name) => [name]),
+        ...["refresh", "status"].map((verb) => ["index", verb]),
+        ...verbs.map((verb) => ["store", verb])
+      ]) {
         assert.include(help.stdout, command[0]!)
         const own = cli([...command, "--help"], { cwd })
         assert.strictEqual(own.status, 0)
@@ -229,7 +234,7 @@ describe("pi-sessions extract", () => {
       const { status, stdout, stderr } = cli(["extract", "--rig", "deacon", "--sessions", fixtures], { cwd })
       assert.strictEqual(status, 0, stderr)
       assert.include(stderr, "deacon is a town-level role, not a rig")
-      assert.include(stderr, "not redacted")
+      assert.include(stderr, "secrets and names were taken out by rules")
       assert.match(stdout, /^agent +found +kept/)
       assert.match(stdout, /\ndeacon +1 +1 +1 /)
       assert.match(stdout, /\n +\d+ +of another rig or role/)
@@ -237,6 +242,49 @@ describe("pi-sessions extract", () => {
       const [sample] = lines.map((line) => JSON.parse(line))
       assert.strictEqual(lines.length, 1)
       assert.deepStrictEqual([sample.metadata.role, sample.messages.at(-1).role], ["deacon", "assistant"])
+    })
+  )
+
+  it.effect("takes out what is secret, with a key that stays at home, unless it is asked not to", () =>
+    Effect.gen(function* () {
+      const cwd = yield* temporaryFolder
+      FileSystem.writeFileSync(Path.join(cwd, "list"), "the town\n")
+      const run = (...flags: ReadonlyArray<string>) =>
+        cli(["extract", "--rig", "deacon", "--sessions", fixtures, "--out", "d", ...flags], { cwd })
+      const train = () => FileSystem.readFileSync(Path.join(cwd, "d/train.jsonl"), "utf8")
+      const { status, stderr, stdout } = run("--secret", "Heartbeat", "--secrets-from", "list", "--secret", "x")
+      assert.strictEqual(status, 0, stderr)
+      assert.notMatch(train(), /Heartbeat|the town/u)
+      assert.match(stdout, /\n +\d+ +exact-value\n/)
+      assert.include(stderr, "not taken as a secret: value 2 (too short")
+      const key = Path.join(cwd, "home/.local/state/pi-sessions/redaction-key")
+      assert.strictEqual(FileSystem.statSync(key).mode & 0o777, 0o600)
+      const first = train()
+      run("--secret", "Heartbeat", "--secrets-from", "list")
+      assert.strictEqual(train(), first)
+      assert.include(run("--no-redact").stderr, "not redacted")
+      assert.include(train(), "Heartbeat")
+      const scan = run("--scan", "gitleaks")
+      assert.deepStrictEqual([scan.status, scan.stdout], [1, ""])
+      assert.include(scan.stderr, "gitleaks is not on the PATH")
+    })
+  )
+
+  it.effect("validates what it wrote, and names each line that somebody broke", () =>
+    Effect.gen(function* () {
+      const cwd = yield* temporaryFolder
+      const out = cli(["extract", "--sessions", fixtures, "--format", "axolotl", "--out", "d"], { cwd })
+      assert.strictEqual(out.status, 0, out.stderr)
+      const sound = cli(["validate", "d"], { cwd })
+      assert.strictEqual(sound.status, 0, sound.stderr)
+      assert.match(sound.stdout, /\naxolotl +\d+ +0 +.*train\.jsonl/)
+      FileSystem.appendFileSync(Path.join(cwd, "d/train.jsonl"), "{}\n")
+      const broken = cli(["validate", "d", "--json"], { cwd })
+      assert.strictEqual(broken.status, 1)
+      assert.match(broken.stderr, /train\.jsonl:\d+ \(byte \d+\): not a sample of axolotl/)
+      assert.strictEqual(JSON.parse(broken.stdout)[0].broken.length, 1)
+      assert.strictEqual(cli(["validate", "d/train.jsonl"], { cwd }).status, 2)
+      assert.strictEqual(cli(["validate", "nowhere"], { cwd }).status, 2)
     })
   )
 
