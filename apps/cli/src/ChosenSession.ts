@@ -7,6 +7,7 @@ import { type SessionTree } from "@pi-sessions/core/SessionTree"
 import * as EntryReference from "@pi-sessions/report/EntryReference"
 import { SessionSource } from "@pi-sessions/session-file/SessionSource"
 import { CommandFailed, UsageError } from "./Exit.ts"
+import * as Interruption from "./Interruption.ts"
 import * as SessionPicker from "./SessionPicker.ts"
 
 export interface ReadSession {
@@ -19,6 +20,7 @@ export const read = Effect.fnUntraced(function* (reference: Option.Option<string
   const ref = yield* SessionPicker.choose(reference)
   const source = yield* SessionSource
   const session = yield* source.read(ref).pipe(Effect.mapError((error) => new CommandFailed({ text: error.message })))
+  yield* Interruption.point
   return { ref, session } satisfies ReadSession
 })
 

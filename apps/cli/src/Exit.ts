@@ -1,4 +1,5 @@
 /** How a command ends: exit codes that scripts can use, one clear message on stderr. */
+import * as Option from "effect/Option"
 import * as Runtime from "effect/Runtime"
 import * as Schema from "effect/Schema"
 
@@ -10,6 +11,17 @@ export class UsageError extends Schema.TaggedError<UsageError>()("UsageError", {
   override get [Runtime.errorExitCode](): number {
     return 2
   }
+}
+
+/** The refusal of the first flag that was given with nothing in it, where there is one. */
+export const emptyFlag = (
+  given: { readonly [flag: string]: Option.Option<string> | ReadonlyArray<string> },
+  what: string
+): UsageError | undefined => {
+  const isEmpty = (value: Option.Option<string> | ReadonlyArray<string>): boolean =>
+    Option.isOption(value) ? Option.contains(value, "") : value.includes("")
+  const flag = Object.keys(given).find((name) => isEmpty(given[name] ?? []))
+  return flag === undefined ? undefined : new UsageError({ text: `${flag} is empty; ${what}` })
 }
 
 /** The work could not be done: exit code 1. */

@@ -6,7 +6,7 @@ import * as Layer from "effect/Layer"
 import * as Path from "effect/Path"
 import * as Stdio from "effect/Stdio"
 import * as Stream from "effect/Stream"
-import { harmless } from "@pi-sessions/report/TerminalText"
+import { exact, harmless, width } from "@pi-sessions/report/TerminalText"
 
 export class Invocation extends Context.Service<
   Invocation,
@@ -31,15 +31,27 @@ export class Invocation extends Context.Service<
       const stood = yield* Config.String("PI_SESSIONS_CWD").pipe(Config.withDefault("."))
       const isTerminal = yield* stdio.stderrIsTerminal
       const isShown = yield* stdio.stdoutIsTerminal
+      const canShow = isTerminal && (yield* Config.withDefault(Config.String("TERM"), "")) !== "dumb"
       const cwd = path.resolve(stood)
       const write = (text: string, to: "stdout" | "stderr") =>
         Stream.run(Stream.make(text), stdio[to]({ endOnDone: false })).pipe(Effect.ignore)
+      /** Columns that the progress takes now. Blanks clear them on every terminal, whatever it may not be sent. */
+      let columns = 0
+      const progress = (text: string) =>
+        Effect.suspend(() => {
+          const shown = exact(text)
+          const before = columns
+          columns = width(shown)
+          if (before === 0 && columns === 0) return Effect.void
+          return write(`${before === 0 ? "" : `\r${" ".repeat(before)}\r`}${shown}`, "stderr")
+        })
       return Invocation.of({
         cwd,
         resolve: (given) => path.resolve(cwd, given),
         result: (text) => write(`${isShown ? harmless(text) : text}\n`, "stdout"),
-        note: (text) => write(`${harmless(text)}\n`, "stderr"),
-        progress: (text) => (isTerminal ? write(`\r\u001b[K${harmless(text)}`, "stderr") : Effect.void)
+        // Lest it stand on the line of the progress.
+        note: (text) => Effect.andThen(progress(""), write(`${harmless(text)}\n`, "stderr")),
+        progress: (text) => (canShow ? progress(text) : Effect.void)
       })
     })
   )

@@ -5,6 +5,8 @@ import * as Stdio from "effect/Stdio"
 import * as Stream from "effect/Stream"
 import * as Terminal from "effect/Terminal"
 import * as TerminalCapabilities from "effect/cli/TerminalCapabilities"
+import * as TerminalText from "@pi-sessions/report/TerminalText"
+import * as Interruption from "./Interruption.ts"
 
 export interface Layout {
   readonly isTerminal: boolean
@@ -51,6 +53,12 @@ const CODES: { readonly [I in Ink]: number } = {
 export const paint = (layout: Layout, ink: Ink | undefined, text: string): string =>
   layout.colours && ink !== undefined && text !== "" ? `\u001b[${CODES[ink]}m${text}\u001b[0m` : text
 
+/** A path to go on with: in a pipe the very path, at a terminal with what could steer it made visible. */
+export const pathText = (layout: Layout, path: string): string => (layout.isTerminal ? TerminalText.exact(path) : path)
+
+/** A value as JSON in which nothing steers a terminal. */
+export const json = (value: unknown, indent?: number): string => TerminalText.json(JSON.stringify(value, null, indent))
+
 /** Pieces are joined up to so many characters before they are written. */
 const BATCH = 1 << 16
 
@@ -66,10 +74,16 @@ function* batches(lines: Iterable<string>): Generator<string> {
 }
 
 const write = (pieces: Iterable<string | Uint8Array>) =>
-  Effect.flatMap(Stdio.Stdio, (stdio) =>
-    Stream.run(Stream.fromIterable(pieces, { chunkSize: 1 }), stdio.stdout({ endOnDone: false }))
-  ).pipe(
-    // Who reads us may have enough (head, a pager): that is no failure, and no more is made.
+  stream(
+    Stream.fromIterable(pieces, { chunkSize: 1 }).pipe(
+      // To make a piece is work that nothing interrupts.
+      Stream.tap(() => Effect.yieldNow)
+    )
+  ).pipe(Effect.andThen(Interruption.point))
+
+/** Writes texts and bytes as they come. Who reads us may have enough (head, a pager): that is no failure, and no more is made. */
+export const stream = (pieces: Stream.Stream<string | Uint8Array>) =>
+  Effect.flatMap(Stdio.Stdio, (stdio) => Stream.run(pieces, stdio.stdout({ endOnDone: false }))).pipe(
     Effect.catchReason("PlatformError", "Unknown", (reason, error) =>
       isBrokenPipe(reason.cause) ? Effect.void : Effect.fail(error)
     )

@@ -34,8 +34,8 @@ export class NothingChosen extends Schema.TaggedError<NothingChosen>()("NothingC
 
 /** How many of the newest sessions are named where nobody can be asked. */
 const NAMED = 5
-/** Of how many of the newest sessions the names are looked up for the list. */
-const SUMMARIZED = 50
+/** How much of sessions may be read for their names before the list is drawn: less than a person notices. */
+const READ_BYTES = 4 << 20
 const USUAL_COLUMNS = 80
 /** What a SessionFileError says of a path that is not there. */
 const NOT_THERE = "no such file or directory"
@@ -92,10 +92,20 @@ const told = ({ cwd, id, modifiedMs, path }: CatalogSession, name: string | unde
     .map((word) => TerminalText.line(word))
     .join("  ")
 
+/** Those whose names the index knows, and of the others the newest, as far as they are soon read. */
+export const cheapToName = (newest: ReadonlyArray<CatalogSession>): ReadonlyArray<CatalogSession> => {
+  let left = READ_BYTES
+  return newest.filter(({ indexed, sizeBytes }) => {
+    if (indexed !== undefined) return true
+    left -= sizeBytes
+    return left >= 0
+  })
+}
+
 const ask = Effect.fnUntraced(function* (newest: ReadonlyArray<CatalogSession>) {
   const catalog = yield* SessionCatalog
   const names = new Map<string, string>()
-  yield* Stream.runForEach(catalog.summarize(newest.slice(0, SUMMARIZED)), (summary) =>
+  yield* Stream.runForEach(catalog.summarize(cheapToName(newest)), (summary) =>
     Effect.sync(() => {
       if (Result.isSuccess(summary) && summary.success.name) names.set(summary.success.path, summary.success.name)
     })

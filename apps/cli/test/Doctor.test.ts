@@ -6,6 +6,7 @@ import * as Session from "@pi-sessions/core/Session"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as LargeSession from "@pi-sessions/testing/LargeSession"
 import { call } from "./support/callCli.ts"
+import * as PseudoTerminal from "./support/pseudoTerminal.ts"
 import { fixtures } from "./support/storeFolder.ts"
 
 const doctor = (cwd: string, ...args: ReadonlyArray<string>) => call(["doctor", ...args], cwd)
@@ -74,7 +75,8 @@ describe("pi-sessions doctor", () => {
       const first = yield* doctor(cwd, "s.jsonl", "--fix")
       const copy = Path.join(cwd, "s.repaired.jsonl")
       assert.strictEqual(first.status, 0, first.stderr)
-      assert.include(first.stdout, `  repaired copy: ${copy} (2 changes)\n`)
+      const { header } = Session.read(Files.readFileSync(copy))
+      assert.include(first.stdout, `  repaired copy: ${copy} (2 changes), session ${String(header?.decode()["id"])}\n`)
       assert.isTrue(Files.readFileSync(Path.join(cwd, "s.jsonl")).equals(bytes))
       assert.deepStrictEqual(Session.read(Files.readFileSync(copy)).diagnostics, [])
 
@@ -88,6 +90,106 @@ describe("pi-sessions doctor", () => {
       assert.strictEqual(session.repaired.path, Path.join(cwd, "s.repaired-2.jsonl"))
       assert.isTrue(Files.readFileSync(copy, "utf8").endsWith(written))
       assert.deepStrictEqual(Files.readdirSync(cwd).sort(), ["s.jsonl", "s.repaired-2.jsonl", "s.repaired.jsonl"])
+    })
+  )
+
+  it.live("gives the copy an id of its own and the original as the session that it was made from", () =>
+    Effect.gen(function* () {
+      const cwd = yield* folder
+      put(cwd, "damaged/glued-line.jsonl")
+      yield* doctor(cwd, "s.jsonl", "--fix")
+      Files.appendFileSync(Path.join(cwd, "s.repaired.jsonl"), "somebody went on here\n")
+      yield* doctor(cwd, "s.jsonl", "--fix")
+      const headers = ["s.jsonl", "s.repaired.jsonl", "s.repaired-2.jsonl"].map((name) =>
+        JSON.parse(Files.readFileSync(Path.join(cwd, name), "utf8").split("\n")[0] ?? "")
+      )
+      const [original, first, second] = headers
+      assert.strictEqual(new Set(headers.map(({ id }) => id)).size, 3)
+      for (const copy of [first, second]) {
+        assert.deepStrictEqual(copy, { ...original, id: copy.id, parentSession: Path.join(cwd, "s.jsonl") })
+      }
+    })
+  )
+
+  it.live("leaves the original named by its id, found once by search, and its answers targets once", () =>
+    Effect.gen(function* () {
+      const cwd = yield* folder
+      const sessions = Path.join(cwd, "sessions")
+      Files.mkdirSync(sessions)
+      put(sessions, "damaged/glued-line.jsonl")
+      const { id } = JSON.parse(Files.readFileSync(Path.join(sessions, "s.jsonl"), "utf8").split("\n")[0] ?? "")
+      const variables = { PI_CODING_AGENT_SESSION_DIR: sessions, PI_CODING_AGENT_DIR: cwd }
+      const pi = (...args: ReadonlyArray<string>) => call(args, cwd, false, variables)
+      const targets = Effect.fnUntraced(function* (given: string, out: string) {
+        const run = yield* pi("extract", "--sessions", given, "--out", Path.join(cwd, out))
+        assert.strictEqual(run.status, 0, run.stderr)
+        return JSON.parse(Files.readFileSync(Path.join(cwd, out, "report.json"), "utf8")).total.targets
+      })
+      const before = yield* pi("search", "--scope", "all", "--ndjson", "e")
+      const fixed = yield* pi("doctor", id, "--fix", "--json")
+      assert.strictEqual(fixed.status, 0, fixed.stderr)
+      const copy = JSON.parse(fixed.stdout).sessions[0].repaired
+      const shown = yield* pi("show", id, "--json")
+      assert.strictEqual(JSON.parse(shown.stdout).path, Path.join(sessions, "s.jsonl"), shown.stderr)
+      const other = yield* pi("show", copy.id, "--json")
+      assert.strictEqual(JSON.parse(other.stdout).path, copy.path, other.stderr)
+      const after = yield* pi("search", "--scope", "all", "--ndjson", "e")
+      const entries = (run: { readonly stdout: string }) =>
+        run.stdout
+          .split("\n")
+          .filter((line) => line !== "")
+          .map((line) => JSON.parse(line).entryId)
+          .sort()
+      assert.isNotEmpty(entries(before))
+      assert.deepStrictEqual(entries(after), entries(before))
+      assert.deepStrictEqual([yield* targets(sessions, "both"), yield* targets(copy.path, "copy")], [2, 2])
+    })
+  )
+
+  it.live("takes ids, their beginnings and paths, each session once", () =>
+    Effect.gen(function* () {
+      const cwd = yield* folder
+      put(cwd, "damaged/glued-line.jsonl")
+      put(cwd, "damaged/unknown-parent.jsonl", "t.jsonl")
+      Files.mkdirSync(Path.join(cwd, "sub"))
+      Files.symlinkSync(Path.join(cwd, "t.jsonl"), Path.join(cwd, "sub/l.jsonl"))
+      const idOf = (name: string): string =>
+        JSON.parse(Files.readFileSync(Path.join(cwd, name), "utf8").split("\n")[0] ?? "").id
+      const variables = { PI_CODING_AGENT_SESSION_DIR: cwd, PI_CODING_AGENT_DIR: cwd }
+      const run = (...args: ReadonlyArray<string>) => call(["doctor", "--json", ...args], cwd, false, variables)
+      const paths = (called: { readonly stdout: string }) =>
+        JSON.parse(called.stdout).sessions.map(({ path }: { path: string }) => Path.basename(path))
+      assert.deepStrictEqual(paths(yield* run(idOf("s.jsonl"), idOf("t.jsonl"), "t.jsonl")), ["s.jsonl", "t.jsonl"])
+      assert.deepStrictEqual(paths(yield* run(idOf("s.jsonl").slice(0, -1))), ["s.jsonl"])
+      assert.deepStrictEqual(paths(yield* run(".")), ["s.jsonl", "t.jsonl"], "a link is no session of its own")
+      const common = idOf("s.jsonl").slice(0, 4)
+      assert.strictEqual(idOf("t.jsonl").slice(0, 4), common)
+      const both = yield* run(common)
+      assert.strictEqual(both.status, 2)
+      assert.include(both.stderr, "may be one of 2 sessions")
+      assert.strictEqual((yield* run("nobody")).status, 2)
+    })
+  )
+
+  it.live("prints nothing of a session that could steer a terminal, in a pipe either", () =>
+    Effect.gen(function* () {
+      const cwd = yield* folder
+      const header = {
+        type: "session",
+        version: 3,
+        id: "s",
+        timestamp: "x",
+        cwd: "/gone\u001b[31m\n  line 9, byte 9: error"
+      }
+      Files.writeFileSync(Path.join(cwd, "s.jsonl"), `${JSON.stringify(header)}\n`)
+      const run = yield* doctor(cwd, "s.jsonl")
+      assert.strictEqual(run.stdout.split("\n").length, 4, run.stdout)
+      assert.notInclude(run.stdout, "\u001b")
+      const bidi = { ...header, cwd: "/gone\u202e" }
+      Files.writeFileSync(Path.join(cwd, "s.jsonl"), `${JSON.stringify(bidi)}\n`)
+      const json = yield* doctor(cwd, "s.jsonl", "--json")
+      assert.notInclude(json.stdout, "\u202e")
+      assert.include(JSON.parse(json.stdout).sessions[0].findings[0].message, "/gone\u202e")
     })
   )
 
@@ -144,7 +246,9 @@ describe("pi-sessions doctor", () => {
         [gone.status, gone.stderr],
         [2, `error: cannot list ${cwd}/gone.jsonl: no such file or directory\n`]
       )
-      assert.strictEqual((yield* doctor(cwd)).status, 2)
+      const unnamed = yield* doctor(cwd)
+      assert.strictEqual(unnamed.status, 2)
+      assert.include(unnamed.stderr, "which session?")
       assert.strictEqual((yield* doctor(cwd, "")).status, 2)
     })
   )
@@ -177,9 +281,35 @@ describe("pi-sessions doctor", () => {
           session.findings.map(({ code }: { code: string }) => code).filter((code: string) => code !== "cwd-gone"),
           ["torn-line"]
         )
-        assert.strictEqual(Files.statSync(session.repaired.path).size, size - '{"type":"message","id":"torn'.length)
+        const [header = ""] = Files.readFileSync(session.repaired.path).subarray(0, 4096).toString().split("\n")
+        const [original = ""] = Files.readFileSync(file).subarray(0, 4096).toString().split("\n")
+        const grown = Buffer.byteLength(header) - Buffer.byteLength(original)
+        assert.strictEqual(
+          Files.statSync(session.repaired.path).size,
+          size - '{"type":"message","id":"torn'.length + grown
+        )
         process.stdout.write(`Doctor: ${size} bytes examined and mended in ${Math.round(took)} ms\n`)
       }),
     600_000
+  )
+})
+
+const reason = PseudoTerminal.missing === undefined ? "" : ` (skipped: ${PseudoTerminal.missing})`
+
+describe.skipIf(PseudoTerminal.missing !== undefined)(`pi-sessions doctor at a terminal${reason}`, () => {
+  it.live("examines the session that a person chooses where none is named", () =>
+    Effect.gen(function* () {
+      const cwd = yield* folder
+      const sessions = Path.join(cwd, ".pi/agent/sessions/--x--")
+      Files.mkdirSync(sessions, { recursive: true })
+      put(sessions, "damaged/glued-line.jsonl")
+      const stdoutTo = Path.join(cwd, "stdout")
+      const typed = [{ after: "Which session?", keys: "\r" }]
+      const run = yield* Effect.promise(() => PseudoTerminal.run(["doctor"], { cwd, typed, stdoutTo }))
+      assert.strictEqual(run.status, 1, run.screen)
+      const stdout = Files.readFileSync(stdoutTo, "utf8")
+      assert.strictEqual(stdout.split("\n")[0], Path.join(sessions, "s.jsonl"))
+      assert.include(stdout, "error: glued-line:")
+    })
   )
 })

@@ -59,6 +59,22 @@ describe("pi-sessions fork", () => {
     })
   )
 
+  it.live("refuses empty paths, and warns of a directory that is not there", () =>
+    Effect.gen(function* () {
+      const { cwd } = yield* oneSession
+      for (const flag of ["--out", "--session-dir", "--cwd"]) {
+        const { status, stderr, stdout } = yield* fork(cwd, "s.jsonl", flag, "")
+        assert.deepStrictEqual([status, stdout], [2, ""])
+        assert.include(stderr, `error: ${flag} is empty`)
+      }
+      const run = yield* fork(cwd, "s.jsonl", "--cwd", "/no/such/dir", "--session-dir", ".")
+      assert.strictEqual(run.status, 0)
+      assert.include(run.stderr, "warning: --cwd: /no/such/dir is no directory")
+      const here = yield* fork(cwd, "s.jsonl", "--cwd", ".", "--session-dir", ".")
+      assert.notInclude(here.stderr, "warning")
+    })
+  )
+
   it.live("puts a session of another directory where Pi keeps those of that directory", () =>
     Effect.gen(function* () {
       const { cwd } = yield* oneSession

@@ -3,9 +3,11 @@ import * as Fs from "node:fs"
 import * as Path from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import * as TerminalText from "@pi-sessions/report/TerminalText"
 import * as PiHome from "@pi-sessions/testing/PiHome"
 import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as PointInTime from "../src/PointInTime.ts"
+import { type Layout } from "../src/ResultPrinter.ts"
 import * as SessionTable from "../src/commands/list/SessionTable.ts"
 import * as ShortIds from "../src/commands/list/ShortIds.ts"
 import { call } from "./support/callCli.ts"
@@ -121,6 +123,21 @@ describe("list", () => {
     }).pipe(Effect.scoped)
   )
 
+  it.live("gives programs the same with an index as without, and what the index knows besides", () =>
+    Effect.gen(function* () {
+      const { json, pi } = yield* bench
+      const before = yield* json()
+      assert.isTrue(before.some(({ parentSession }) => parentSession !== undefined))
+      yield* call(["index", "refresh"], pi.home, false, pi.usual.variables)
+      const after = yield* json()
+      assert.deepStrictEqual(
+        after.map(({ messageCount: _count, name: _name, ...rest }) => rest),
+        before
+      )
+      assert.isTrue(after.some(({ messageCount }) => messageCount === 3))
+    }).pipe(Effect.scoped)
+  )
+
   it.live("lists what is no session, and Pi's other stores", () =>
     Effect.gen(function* () {
       const { list, pi } = yield* bench
@@ -146,6 +163,10 @@ describe("list", () => {
         [["--name", "nobody"], `${pi.usual.sessions.length} sessions found; try fewer filters`],
         [["--sessions", "gone"], "no such file or directory"],
         [["--sessions", ""], "--sessions is empty"],
+        [["--cwd", ""], "--cwd is empty"],
+        [["--name", ""], "--name is empty"],
+        [["--others", "--sessions", pi.usual.sessions[0]!.path], "every file is a session"],
+        [["--others", "--json", "--sessions", pi.usual.sessions[0]!.path], "every file is a session"],
         [["--columns", "id,colour"], 'there is no column "colour"'],
         [["--since", "soon"], '"soon" is no point in time'],
         [["--since", "2026-02-31"], '"2026-02-31" is no point in time'],
@@ -165,15 +186,27 @@ describe("list", () => {
   )
 })
 
+const PIPE: Layout = { isTerminal: false, columns: undefined, colours: false }
+
 describe("the table of list", () => {
+  it("gives paths as they are in a pipe, and what steers a terminal made visible at one", () => {
+    const rows = [["two  blanks", "/a  b/\u001b[2J c.jsonl"]]
+    assert.deepStrictEqual(SessionTable.render(["name", "path"], rows, PIPE).slice(1), [
+      "two blanks  /a  b/\u001b[2J c.jsonl"
+    ])
+    assert.deepStrictEqual(SessionTable.render(["name", "path"], rows, { ...PIPE, isTerminal: true }).slice(1), [
+      "two blanks  /a  b/␛[2J c.jsonl"
+    ])
+  })
+
   it("aligns names in any script, and fits them into a terminal", () => {
     const names = ["plain", "日本語のセッション", "한국어", "e\u0301te\u0301", "हिन्दी", "👩‍👩‍👧‍👦 family", "🇩🇪"]
     const rows = names.map((name) => [name, "/home/ann/work/app"])
-    const lines = SessionTable.render(["name", "cwd"], rows, undefined)
-    const places = lines.slice(1).map((line) => SessionTable.width(line.slice(0, line.indexOf("/home"))))
+    const lines = SessionTable.render(["name", "cwd"], rows, PIPE)
+    const places = lines.slice(1).map((line) => TerminalText.width(line.slice(0, line.indexOf("/home"))))
     assert.deepStrictEqual([...new Set(places)], [20])
-    const narrow = SessionTable.render(["name", "cwd"], rows, 30)
-    for (const line of narrow) assert.isAtMost(SessionTable.width(line), 30, line)
+    const narrow = SessionTable.render(["name", "cwd"], rows, { ...PIPE, columns: 30 })
+    for (const line of narrow) assert.isAtMost(TerminalText.width(line), 30, line)
     assert.include(narrow[1] ?? "", "…")
     assert.match(narrow[2] ?? "", /work\/app$/, "the end of a path says more")
   })
@@ -190,7 +223,7 @@ describe("the table of list", () => {
       ["ｱ", 1],
       ["Ａ", 2]
     ] as const) {
-      assert.strictEqual(SessionTable.width(text), columns, text)
+      assert.strictEqual(TerminalText.width(text), columns, text)
     }
   })
 
@@ -205,6 +238,8 @@ describe("the table of list", () => {
       )
     }
     assert.strictEqual(short.get("ffae836b-1"), "ffae836b")
+    const shared = ShortIds.of([...ids, "ffae836b-1"])
+    assert.strictEqual(shared.get("ffae836b-1"), "ffae836b-1", "no beginning of it names one session")
   })
 
   it("writes sizes in three digits", () => {

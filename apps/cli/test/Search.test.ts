@@ -68,6 +68,58 @@ describe("pi-sessions search", () => {
     })
   )
 
+  it.live("gives scripts the very paths", () =>
+    Effect.gen(function* () {
+      const cwd = yield* temporaryFolder
+      const folder = Path.join(cwd, "two  blanks\t\u00a0and\u200b more ")
+      Files.mkdirSync(folder)
+      const path = put(folder, " s\u001b[1m.jsonl", header("s") + user("a", "fox"))
+      assert.strictEqual((yield* search(cwd, "fox", "--sessions", ".", "-l")).stdout, `${path}\n`)
+      assert.strictEqual((yield* search(cwd, "fox", "--sessions", ".", "--count")).stdout, `1\t${path}\n`)
+      assert.include((yield* search(cwd, "fox", "--sessions", ".")).stdout, `\n${path}\n`)
+    })
+  )
+
+  it.live("counts all of a session whatever the limit, which is of sessions then", () =>
+    Effect.gen(function* () {
+      const cwd = yield* temporaryFolder
+      const one = put(cwd, "one.jsonl", header("one") + ["a", "b", "c"].map((id) => user(id, "fox")).join(""), 2)
+      put(cwd, "two.jsonl", header("two") + user("d", "fox"), 1)
+      const limited = (...args: ReadonlyArray<string>) => search(cwd, "fox", "--sessions", ".", "--limit", "1", ...args)
+      assert.strictEqual((yield* limited("--count")).stdout, `3\t${one}\n`)
+      assert.strictEqual((yield* limited("-l")).stdout, `${one}\n`)
+      assert.strictEqual((yield* limited("--ndjson")).stdout.trimEnd().split("\n").length, 1)
+      const { sessions: counted } = JSON.parse((yield* limited("--count", "--json")).stdout)
+      assert.deepStrictEqual(
+        counted.map(({ count, path }: { count: number; path: string }) => [count, path]),
+        [[3, one]]
+      )
+    })
+  )
+
+  it.live("refuses flags with nothing in them", () =>
+    Effect.gen(function* () {
+      for (const flag of ["--cwd", "--rig", "--model", "--tool"]) {
+        const { status, stderr } = yield* search(sessions, "jest", "--sessions", ".", flag, "")
+        assert.deepStrictEqual([status, stderr], [2, `error: ${flag} is empty; leave it out, or give one\n`])
+      }
+    })
+  )
+
+  it.live("shows progress at a terminal that can take it back, and nothing where there is none", () =>
+    Effect.gen(function* () {
+      const cwd = yield* temporaryFolder
+      for (let n = 1; n <= 60; n++) put(cwd, `${n}.jsonl`, header(`${n}`) + user("a", n === 30 ? "fox" : "hen"), n)
+      const at = (terminal: boolean, variables: { readonly [name: string]: string }) =>
+        Effect.map(call(["search", "fox", "--sessions", "."], cwd, terminal, variables), ({ stderr }) => stderr)
+      const blank = `\r${" ".repeat("25 of 60 sessions".length)}\r`
+      assert.strictEqual(yield* at(true, {}), `25 of 60 sessions${blank}50 of 60 sessions${blank}`)
+      assert.strictEqual(yield* at(true, { NO_COLOR: "1" }), `25 of 60 sessions${blank}50 of 60 sessions${blank}`)
+      assert.strictEqual(yield* at(true, { TERM: "dumb" }), "")
+      assert.strictEqual(yield* at(false, {}), "")
+    })
+  )
+
   it.live("lets nothing from a session steer the terminal", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
@@ -146,7 +198,7 @@ describe("pi-sessions search", () => {
       assert.strictEqual(yield* stdout("--count"), `1\t${recent}\n2\t${old}\n`)
       assert.strictEqual(yield* stdout("--files-with-matches"), `${recent}\n${old}\n`)
       assert.strictEqual(yield* stdout("-l", "--limit", "1"), `${recent}\n`)
-      assert.strictEqual(yield* stdout("--count", "--limit", "2"), `1\t${recent}\n1\t${old}\n`)
+      assert.strictEqual(yield* stdout("--count", "--limit", "2"), `1\t${recent}\n2\t${old}\n`)
       const counted = JSON.parse(yield* stdout("--count", "--json"))
       assert.deepStrictEqual(
         counted.sessions.map(({ count, id }: { count: number; id: string }) => [id, count]),
@@ -172,7 +224,7 @@ describe("pi-sessions search", () => {
       assert.deepStrictEqual([none.status, none.stdout], [2, ""])
       assert.strictEqual(
         none.stderr,
-        "note: 1 file is no session or could not be read; see list --others\n" +
+        "note: 1 file is no session or could not be read; see list --others, and doctor\n" +
           `error: nothing matches "hen" in prompts of 1 session: searched ${cwd}; try --scope conversations, or all\n`
       )
       assert.include((yield* search(cwd, "hen", "--sessions", ".", "--json")).stderr, "nothing matches")
@@ -239,26 +291,27 @@ describe("pi-sessions search", () => {
     })
   )
 
-  it.live("marks matches at a terminal unless NO_COLOR is set, and fits lines into it", () =>
-    Effect.gen(function* () {
-      if (PseudoTerminal.missing !== undefined) return
-      const cwd = yield* temporaryFolder
-      put(cwd, "s.jsonl", header("s") + user("a", `${"日本 ".repeat(60)}fox${" é".repeat(60)}`))
-      const screen = (env: Readonly<Record<string, string>>) =>
-        Effect.promise(() => PseudoTerminal.run(["search", "fox", "--sessions", "."], { cwd, columns: 60, env }))
-      const coloured = yield* screen({})
-      assert.strictEqual(coloured.status, 0)
-      assert.include(coloured.screen, "\u001b[31mfox\u001b[0m")
-      const plain = (yield* screen({ NO_COLOR: "1" })).screen
-      // eslint-disable-next-line no-control-regex
-      const lines = plain.replaceAll(/\r\u001b\[K/g, "").split("\r\n")
-      const line = lines.find((one) => one.startsWith("    1: ")) ?? ""
-      assert.notInclude(line, "\u001b")
-      assert.match(line, /^ {4}1: ….*fox.*…$/)
-      const columns = Array.from(line).reduce((sum, character) => sum + (/[日本]/.test(character) ? 2 : 1), 0)
-      assert.isAtMost(columns, 60)
-      assert.isAbove(columns, 40)
-    })
+  it.live.skipIf(PseudoTerminal.missing !== undefined)(
+    "marks matches at a terminal unless NO_COLOR is set, and fits lines into it",
+    () =>
+      Effect.gen(function* () {
+        const cwd = yield* temporaryFolder
+        put(cwd, "s.jsonl", header("s") + user("a", `${"日本 ".repeat(60)}fox${" é".repeat(60)}`))
+        const screen = (env: Readonly<Record<string, string>>) =>
+          Effect.promise(() => PseudoTerminal.run(["search", "fox", "--sessions", "."], { cwd, columns: 60, env }))
+        const coloured = yield* screen({})
+        assert.strictEqual(coloured.status, 0)
+        assert.include(coloured.screen, "\u001b[31mfox\u001b[0m")
+        const plain = (yield* screen({ NO_COLOR: "1" })).screen
+        assert.notInclude(plain, "\u001b")
+        const lines = plain.split("\r\n")
+        const line = lines.find((one) => one.startsWith("    1: ")) ?? ""
+        assert.notInclude(line, "\u001b")
+        assert.match(line, /^ {4}1: ….*fox.*…$/)
+        const columns = Array.from(line).reduce((sum, character) => sum + (/[日本]/.test(character) ? 2 : 1), 0)
+        assert.isAtMost(columns, 60)
+        assert.isAbove(columns, 40)
+      })
   )
 
   it.live(

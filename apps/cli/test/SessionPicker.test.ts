@@ -2,8 +2,10 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as Files from "node:fs"
 import * as Path from "node:path"
+import { type CatalogSession } from "@pi-sessions/catalog/CatalogSession"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import { call } from "./support/callCli.ts"
+import * as SessionPicker from "../src/SessionPicker.ts"
 import * as PseudoTerminal from "./support/pseudoTerminal.ts"
 import { fixtures } from "./support/storeFolder.ts"
 
@@ -76,6 +78,29 @@ describe.skipIf(PseudoTerminal.missing !== undefined)("without a session, at a t
       }
     })
   )
+})
+
+describe("the names in the list", () => {
+  const session = (n: number, sizeBytes: number, name?: string): CatalogSession => {
+    const columns = { path: `/${n}.jsonl`, id: `${n}`, cwd: "/w", timestamp: "", sizeBytes }
+    const indexed = name === undefined ? undefined : { ...columns, messageCount: 1, lastModifiedMs: 0, name }
+    return { ...columns, modifiedMs: 0, format: "jsonl", indexed }
+  }
+
+  it("are read from no more than a few megabytes, of the newest; what the index knows costs nothing", () => {
+    const small = Array.from({ length: 50 }, (_, at) => session(at, 10_000))
+    assert.deepStrictEqual(SessionPicker.cheapToName(small), small)
+    const large = [session(1, 1000), session(2, 290_000_000, "known"), session(3, 290_000_000), session(4, 1000)]
+    assert.deepStrictEqual(
+      SessionPicker.cheapToName(large).map(({ id }) => id),
+      ["1", "2"]
+    )
+    const read = SessionPicker.cheapToName(Array.from({ length: 10_000 }, (_, at) => session(at, 10_000)))
+    assert.isAtMost(
+      read.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
+      1 << 23
+    )
+  })
 })
 
 describe("without a session and without a terminal", () => {

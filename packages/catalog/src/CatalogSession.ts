@@ -24,6 +24,8 @@ export interface HeaderColumns {
  */
 export interface CatalogSession extends SessionRef, HeaderColumns {
   readonly format: SessionFormat
+  /** Where the session that `parentSession` names was found, where that is under another path. */
+  readonly parentPath?: string
   /** What the session index says of it, where its row is current. */
   readonly indexed?: SessionSummary | undefined
 }

@@ -149,12 +149,43 @@ export const rules: { readonly [code in Code]: FindingRule } = {
     each(["crashes", "fails where it looks through the content"], ["reads", "takes it for an empty content"]),
     "the content is empty"
   ),
+  "odd-content": row("error", both("crashes", "fails where it looks through the content"), "the content is empty"),
   "text-content": row(
     "error",
     both("crashes", "fails where it looks through the blocks of the content"),
     "the text becomes a block"
   ),
+  "null-block": row("error", both("crashes", "fails where it asks the null for its type"), "it is left out"),
+  "unknown-block": row(
+    "error",
+    each(["reads", "leaves it out"], ["crashes", "takes it for a call, and fails where it counts its tokens"]),
+    "it is left out, or becomes a block of text where it is text"
+  ),
+  "empty-block": row("error", both("crashes", "fails where it looks at the text"), "it is left out"),
+  "broken-call": row(
+    "error",
+    each(
+      ["missends", "sends the call as it is, which providers do not take"],
+      ["crashes", "fails where it counts the tokens of the call"]
+    ),
+    "what is missing is added: empty arguments, `unknown` for a name; a call without an id is left out"
+  ),
   "missing-usage": row("error", both("crashes", "fails where it adds up the tokens"), "a usage of zeros is added"),
+  "missing-command": row(
+    "error",
+    each(["reads", "sends `undefined`, or no output"], ["crashes", "fails where it counts the tokens of its text"]),
+    "what is missing becomes empty"
+  ),
+  "missing-summary": row(
+    "error",
+    both("loses", "sends `undefined` for the history before it"),
+    "it becomes a custom entry, and the history before it is sent again"
+  ),
+  "broken-edit": row(
+    "error",
+    each(["reads", "knows no context edits"], ["crashes", "fails where it applies it"]),
+    "it becomes a custom entry, and what it was to edit is sent as it was"
+  ),
   "orphan-result": row("error", both("missends", `sends it without its call, ${unpaired}`), ASIDE),
   "failed-turn-result": row(
     "error",

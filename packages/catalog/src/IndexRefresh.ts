@@ -35,7 +35,10 @@ export interface IndexStatus {
   readonly missing: number
   /** Rows of files below the directory that are not there any more. */
   readonly gone: number
-  /** Rows that are none of our business: of files elsewhere, and of files that the catalog does not list. */
+  /**
+   * Rows that are none of our business: of files elsewhere, and of files that the catalog does not list; and rows with
+   * columns that nobody can read.
+   */
   readonly others: number
 }
 
@@ -82,6 +85,7 @@ interface Comparison {
   readonly file: string
   readonly problem: SessionIndex.IndexUnavailable | undefined
   readonly rows: ReadonlyMap<string, SessionIndex.SessionSummary>
+  readonly odd: number
   readonly sessions: ReadonlyArray<CatalogSession>
   readonly stale: ReadonlyArray<CatalogSession>
   readonly missing: ReadonlyArray<CatalogSession>
@@ -105,8 +109,15 @@ const make = Effect.gen(function* () {
     })
   })
 
-  const compare = Effect.fnUntraced(function* (options: DiscoveryOptions = {}) {
-    const { roots, sessions } = yield* catalog.list(options)
+  /** With `patience` an index that another program locks is waited for. */
+  const compare = Effect.fnUntraced(function* (options: DiscoveryOptions, patience: boolean) {
+    const { indexes, roots, sessions } = yield* catalog.list(options)
+    const rowsOf = Effect.fnUntraced(function* (file: string) {
+      const known = indexes.get(file)
+      if (known === undefined) return yield* Effect.result(index.read(file))
+      if (!patience || Result.isSuccess(known) || known.failure.damaged) return known
+      return yield* Effect.result(index.read(file, { patienceMs: PATIENCE_MS }))
+    })
     const directories = yield* directoriesOf(roots)
     /** The innermost of the directories that a session lies in. */
     const rootOf = (at: string): string | undefined =>
@@ -119,17 +130,20 @@ const make = Effect.gen(function* () {
     const files = sessions.filter(({ format }) => format === "jsonl")
     const bySite = new Map(directories.map((root) => [root, new Array<CatalogSession>()]))
     for (const session of files) bySite.get(rootOf(session.path) ?? "")?.push(session)
-    return yield* Effect.forEach(bySite, ([root, below]) => compareOne(root, below, files))
+    return yield* Effect.forEach(bySite, ([root, below]) => {
+      const file = path.join(root, SessionIndex.FILE_NAME)
+      return Effect.flatMap(rowsOf(file), (read) => compareOne(root, file, read, below, files))
+    })
   })
 
   const compareOne = Effect.fnUntraced(function* (
     root: string,
+    file: string,
+    read: Result.Result<SessionIndex.IndexRows, SessionIndex.IndexUnavailable>,
     sessions: ReadonlyArray<CatalogSession>,
     all: ReadonlyArray<CatalogSession>
   ): Effect.fn.Return<Comparison> {
-    const file = path.join(root, SessionIndex.FILE_NAME)
-    const read = yield* Effect.result(index.read(file))
-    const rows = Result.getOrElse(read, () => NO_ROWS)
+    const { odd, rows } = Result.getOrElse(read, () => NO_ROWS)
     const stale: Array<CatalogSession> = []
     const missing: Array<CatalogSession> = []
     for (const session of sessions) {
@@ -145,12 +159,12 @@ const make = Effect.gen(function* () {
       return fact instanceof SessionFileError && fact.reason === NOT_THERE
     })
     const problem = Result.isFailure(read) ? read.failure : undefined
-    return { root, file, problem, rows, sessions, stale, missing, gone }
+    return { root, file, problem, rows, odd, sessions, stale, missing, gone }
   })
 
   const status = Effect.fn("IndexRefresh.status")(function* (options: DiscoveryOptions = {}) {
-    return (yield* compare(options)).map(
-      ({ file, gone, missing, problem, root, rows, sessions, stale }): IndexStatus => {
+    return (yield* compare(options, false)).map(
+      ({ file, gone, missing, odd, problem, root, rows, sessions, stale }): IndexStatus => {
         const current = sessions.length - stale.length - missing.length
         return {
           root,
@@ -161,14 +175,14 @@ const make = Effect.gen(function* () {
           stale: stale.length,
           missing: missing.length,
           gone: gone.length,
-          others: rows.size - current - stale.length - gone.length
+          others: rows.size + odd - current - stale.length - gone.length
         }
       }
     )
   })
 
   const refresh = Effect.fn("IndexRefresh.refresh")(function* (options: RefreshOptions = {}) {
-    const comparisons = yield* compare(options)
+    const comparisons = yield* compare(options, true)
     const total = comparisons.reduce((sum, { missing, stale }) => sum + missing.length + stale.length, 0)
     let done = 0
     const refreshed: Array<RefreshedIndex> = []
@@ -196,7 +210,10 @@ const make = Effect.gen(function* () {
   return IndexRefresh.of({ status, refresh })
 })
 
-const NO_ROWS: ReadonlyMap<string, SessionIndex.SessionSummary> = new Map()
+const NO_ROWS: SessionIndex.IndexRows = { rows: new Map(), odd: 0 }
+
+/** A refresh that gives up has read the sessions in vain. */
+const PATIENCE_MS = 5000
 const NOTHING: SessionIndex.IndexUpdate = { written: 0, removed: 0 }
 
 const isBelow = (path: Path.Path, directory: string, at: string): boolean =>

@@ -30,7 +30,10 @@ export interface ForkCopy {
 
 export interface SearchHit {
   readonly session: CatalogSession
-  /** Null in sessions of version 1. */
+  /**
+   * The id that the entry goes by wherever the session is shown. In version 1 entries have none, and it is known only
+   * where positions were asked for; else null.
+   */
   readonly entryId: string | null
   /** ISO 8601: of the entry, else of its message. */
   readonly timestamp: string | undefined

@@ -7,9 +7,11 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Path from "effect/Path"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
+import { HeaderLine, SessionEntry } from "@pi-sessions/core/SessionLine"
 import { SessionFileError } from "@pi-sessions/session-file/SessionFileError"
 import { type SessionRef, SessionSource } from "@pi-sessions/session-file/SessionSource"
 import type { Sqlite } from "@pi-sessions/sqlite/Sqlite"
@@ -20,13 +22,19 @@ import { FileSurvey } from "./FileSurvey.ts"
 import * as SessionDiscovery from "./SessionDiscovery.ts"
 import * as SessionIndex from "./SessionIndex.ts"
 import * as SessionPlaces from "./internal/SessionPlaces.ts"
-import { type Look, lookAtFiles, whichDatabases } from "./internal/lookAtFiles.ts"
+import { type Look, lookAtFiles, oneForEachFile, whichDatabases } from "./internal/lookAtFiles.ts"
 import { summaryOf } from "./internal/summaryOf.ts"
+import { withParents } from "./internal/withParents.ts"
 
 /** A path that is no session or could not be read, and why. */
 export interface OtherFile {
   readonly path: string
   readonly reason: string
+  /**
+   * `unread`: the system refused to show what it is. `undecided`: what was read of it says neither. Absent where it is
+   * no session.
+   */
+  readonly why?: "unread" | "undecided"
 }
 
 /** What is where sessions are looked for. */
@@ -35,12 +43,16 @@ export interface Catalog extends SessionDiscovery.Discovery {
   readonly sessions: ReadonlyArray<CatalogSession>
   /** Files that are no sessions, and what could not be read: named, never guessed at. In order of path. */
   readonly others: ReadonlyArray<OtherFile>
+  /** What the indexes that were found say, by their files: read once, and not at all without `useIndex`. */
+  readonly indexes: ReadonlyMap<string, Result.Result<SessionIndex.IndexRows, SessionIndex.IndexUnavailable>>
 }
 
 /** Where to look, and what may be believed. */
 export interface CatalogOptions extends SessionDiscovery.DiscoveryOptions {
   /** Whether current rows of the session index spare the look into their files; true unless told. */
   readonly useIndex?: boolean
+  /** Whether headers are read also where the index tells what most of their columns hold; false unless told. */
+  readonly readHeaders?: boolean
 }
 
 /** What an index says of a session, and the session. */
@@ -98,37 +110,63 @@ const make = Effect.gen(function* () {
       places,
       discovery.roots.map((root) => root.path)
     )
-    const rows = options.useIndex === false ? [] : yield* rowsIn(places.indexed)
-    const looks = yield* lookAtFiles(places, rows)
-    /** Files of sessions that have moved on: into a container, or to another file. */
-    const superseded = new Set<string>()
+    const indexes = options.useIndex === false ? NO_INDEXES : yield* indexesIn(places.indexed)
+    // An index that cannot be read is none: whoever wants to know asks `IndexRefresh`.
+    const rows = [...indexes.values()].flatMap((index) => (Result.isSuccess(index) ? [index.success.rows] : []))
+    const looks = yield* lookAtFiles(places, rows, options.readHeaders ?? false)
+    /** Files of sessions that have moved on, by where they are now: in a container, or in another file. */
+    const superseded = new Map<string, ReadonlyArray<string>>()
     const gathered: Gathered = { sessions: [], others: places.others }
-    for (const container of new Set(places.containers)) {
+    for (const container of yield* oneForEachFile(places.containers)) {
       yield* addContainer(container, gathered)
-      for (const file of yield* StoreSource.superseded(container)) superseded.add(file)
+      superseded.set(container, yield* StoreSource.superseded(container))
     }
-    for (const look of looks) if (!superseded.has(look.path)) addFile(look, gathered)
-    const databases = [...new Set(places.databases)].filter((at) => !superseded.has(at))
+    const left = new Set([...superseded.values()].flat())
+    const named = new Set(discovery.roots.filter(isNamed).map((root) => root.path))
+    for (const look of looks) {
+      if (left.has(look.path)) continue
+      // Pi opens a file that it is told to open, however long its header is.
+      const isPatient = "why" in look && look.why === "undecided" && named.has(look.path)
+      addFile(isPatient ? yield* readOn(look) : look, gathered)
+    }
+    const databases = (yield* oneForEachFile(places.databases)).filter((at) => !left.has(at))
     for (const found of yield* whichDatabases(databases)) yield* addDatabase(found, gathered)
     gathered.sessions.sort(byPath)
     gathered.others.sort(byPath)
-    return { ...discovery, ...gathered } satisfies Catalog
+    const sessions = yield* withParents(gathered.sessions, superseded)
+    return { ...discovery, sessions, others: gathered.others, indexes } satisfies Catalog
   }, Effect.provideContext(context))
 
   /** Where a person names what is not there, that is an error and no empty result. */
   const refuseMissing = Effect.fnUntraced(function* (roots: ReadonlyArray<SessionDiscovery.SessionRoot>) {
-    const named = roots.filter((root) => root.why === "--sessions").map((root) => root.path)
+    const named = roots.filter(isNamed).map((root) => root.path)
     for (const facts of yield* survey.facts(named)) if (facts instanceof SessionFileError) return yield* facts
   })
 
-  /** An index that cannot be read is none: whoever wants to know asks `IndexRefresh`. */
-  const rowsIn = (directories: ReadonlySet<string>) =>
-    Effect.forEach(directories, (directory) =>
-      Effect.orElseSucceed(index.read(path.join(directory, SessionIndex.FILE_NAME)), () => NO_ROWS)
-    )
+  const indexesIn = Effect.fnUntraced(function* (directories: ReadonlySet<string>) {
+    const files = [...directories].map((directory) => path.join(directory, SessionIndex.FILE_NAME))
+    const read = yield* Effect.forEach(files, (file) => Effect.result(index.read(file)))
+    return new Map(files.flatMap((file, at) => (read[at] === undefined ? [] : [[file, read[at]] as const])))
+  })
 
   const headed = (ref: SessionRef, format: SessionFormat) =>
     Effect.map(source.header(ref), (header): CatalogSession => ({ ...ref, format, ...columnsOf(header.decode()) }))
+
+  /** Looks for a header beyond the first MiB. */
+  const readOn = Effect.fnUntraced(function* (other: OtherFile): Effect.fn.Return<Look> {
+    const [facts] = yield* survey.facts([other.path])
+    if (facts === undefined || facts instanceof SessionFileError) return other
+    const { modifiedMs, sizeBytes } = facts
+    const ref = { path: other.path, sizeBytes, modifiedMs }
+    const first = yield* source.lines(ref).pipe(
+      Stream.filter((line) => line instanceof HeaderLine || line instanceof SessionEntry),
+      Stream.runHead,
+      Effect.orElseSucceed(() => Option.none())
+    )
+    return Option.isSome(first) && first.value instanceof HeaderLine
+      ? { ...ref, format: "jsonl", ...columnsOf(first.value.decode()) }
+      : { path: other.path, reason: "no session header" }
+  })
 
   const addContainer = Effect.fnUntraced(function* (container: string, { others, sessions }: Gathered) {
     const found = yield* StoreSource.containerRef(container).pipe(
@@ -168,7 +206,9 @@ const make = Effect.gen(function* () {
   return SessionCatalog.of({ list, summarize })
 })
 
-const NO_ROWS: ReadonlyMap<string, SessionIndex.SessionSummary> = new Map()
+const isNamed = ({ why }: SessionDiscovery.SessionRoot): boolean => why === "--sessions"
+
+const NO_INDEXES: Catalog["indexes"] = new Map()
 
 const reasonOf = (error: { readonly message: string }): string =>
   error instanceof SessionFileError ? error.reason : "no line is a session header"

@@ -23,7 +23,7 @@ export const Code = Schema.Literals([
   "missing-cwd",
   /** The header's directory is not there (told by whoever can look). */
   "cwd-gone",
-  /** Above 512 bytes, where 0.78 stops looking when it lists sessions. */
+  /** Above 512 bytes, where 0.78 stops looking when it lists sessions, or above 1 MiB, where 1.5 does. */
   "long-header",
   /** An id of no characters, which Pi takes for none where it follows parents. */
   "empty-id",
@@ -34,10 +34,25 @@ export const Code = Schema.Literals([
   "parent-later",
   "missing-message",
   "missing-role",
+  /** Absent or null. */
   "missing-content",
+  /** A number, say. */
+  "odd-content",
   /** Text where an assistant's message or a tool's result holds blocks. */
   "text-content",
+  "null-block",
+  /** A block of a kind that Pi does not know where it stands, or an image without its data. */
+  "unknown-block",
+  /** A block of text or thinking whose text is not there, or no text. */
+  "empty-block",
+  /** A call without its id, its name or its arguments. */
+  "broken-call",
   "missing-usage",
+  /** A command that a person ran (bashExecution), without its text or its output. */
+  "missing-command",
+  "missing-summary",
+  /** A context edit without a replacement, or with one that has no content. */
+  "broken-edit",
   /** A tool's result without a call on its branch. */
   "orphan-result",
   /** A result whose call is in a turn that failed or was aborted; Pi does not send that turn. */

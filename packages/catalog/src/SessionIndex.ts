@@ -16,7 +16,6 @@ import {
   Sqlite,
   type SqliteError,
   type Value,
-  number,
   text
 } from "@pi-sessions/sqlite/Sqlite"
 
@@ -41,6 +40,9 @@ const COLUMNS = ["path", "id", "cwd", "timestamp", "message_count", "last_modifi
  * Rowids are texts because another program may choose them larger than a number is exact.
  */
 const PAGE_QUERY = `SELECT json_group_array(json_array(${COLUMNS.join(", ")})) AS page, CAST(max(rowid) AS TEXT) AS last
+  FROM (SELECT rowid, ${COLUMNS.join(", ")} FROM sessions WHERE rowid > ? ORDER BY rowid LIMIT 1000)`
+/** The same where a column holds bytes, which no JSON can: another value that does not belong there stands for them. */
+const ODD_PAGE_QUERY = `SELECT json_group_array(json_array(${COLUMNS.map((column) => `CASE typeof(${column}) WHEN 'blob' THEN ${column === "name" ? 0 : "NULL"} ELSE ${column} END`).join(", ")})) AS page, CAST(max(rowid) AS TEXT) AS last
   FROM (SELECT rowid, ${COLUMNS.join(", ")} FROM sessions WHERE rowid > ? ORDER BY rowid LIMIT 1000)`
 const FIRST_ROWID = "-9223372036854775808"
 
@@ -74,6 +76,22 @@ export class IndexUnavailable extends Schema.TaggedError<IndexUnavailable>()("In
   }
 }
 
+/** What an index holds. */
+export interface IndexRows {
+  /** By path. */
+  readonly rows: ReadonlyMap<string, SessionSummary>
+  /** Rows with a column that does not hold what it should: another program's doing. They say nothing. */
+  readonly odd: number
+}
+
+export interface ReadOptions {
+  /**
+   * How long to wait for another program that locks the index, in which this one does nothing else; a moment unless
+   * told, since everything can be found without the index.
+   */
+  readonly patienceMs?: number
+}
+
 /** What `update` is to do. */
 export interface IndexChanges {
   readonly write: ReadonlyArray<SessionSummary>
@@ -96,8 +114,8 @@ export interface IndexUpdate {
 export class SessionIndex extends Context.Service<
   SessionIndex,
   {
-    /** The rows of an index by path; empty when there is no index. Whoever uses a row compares it with the file. */
-    readonly read: (file: string) => Effect.Effect<ReadonlyMap<string, SessionSummary>, IndexUnavailable>
+    /** The rows of an index; none when there is no index. Whoever uses a row compares it with the file. */
+    readonly read: (file: string, options?: ReadOptions) => Effect.Effect<IndexRows, IndexUnavailable>
     /**
      * Writes rows and removes others, all in one transaction. An index that is not there is made, one that is damaged
      * is moved aside and made anew. Safe beside other programs that write to it.
@@ -116,29 +134,31 @@ const make = Effect.gen(function* () {
   const fs = yield* FileSystem.FileSystem
 
   const unavailable = (error: SqliteError) =>
-    new IndexUnavailable({ path: error.path, reason: error.message, damaged: isDamaged(error) })
+    new IndexUnavailable({ path: error.path, reason: reasonOf(error), damaged: isDamaged(error) })
 
-  const read = Effect.fn("SessionIndex.read")(function* (file: string) {
+  const read = Effect.fn("SessionIndex.read")(function* (file: string, options: ReadOptions = {}) {
     const exists = yield* fs.exists(file).pipe(Effect.orElseSucceed(() => false))
-    if (!exists) return new Map<string, SessionSummary>()
+    if (!exists) return NO_ROWS
     return yield* Effect.scoped(
       Effect.gen(function* () {
-        const database = yield* sqlite.open(file, { readOnly: true })
-        return yield* database.use("read the index", (connection) => {
+        const database = yield* sqlite.open(file, { readOnly: true, busyTimeoutMs: options.patienceMs ?? MOMENT_MS })
+        return yield* database.use("read the index", (connection): IndexRows => {
           const rows = new Map<string, SessionSummary>()
+          let odd = 0
           // Another program has just made the file.
-          if (!hasTable(connection)) return rows
+          if (!hasTable(connection)) return NO_ROWS
           let after: string | undefined = FIRST_ROWID
           while (after !== undefined) {
-            const page: Row = connection.get(PAGE_QUERY, BigInt(after)) ?? {}
+            const page: Row = pageAfter(connection, BigInt(after))
             const columns: ReadonlyArray<ReadonlyArray<unknown>> = JSON.parse(text(page, "page"))
             for (const row of columns) {
               const summary = summaryOf(row)
-              rows.set(summary.path, summary)
+              if (summary === undefined) odd++
+              else rows.set(summary.path, summary)
             }
             after = page["last"] === null ? undefined : text(page, "last")
           }
-          return rows
+          return { rows, odd }
         })
       })
     ).pipe(Effect.mapError(unavailable))
@@ -180,6 +200,26 @@ const make = Effect.gen(function* () {
   return SessionIndex.of({ read, update })
 })
 
+const NO_ROWS: IndexRows = { rows: new Map(), odd: 0 }
+
+/** Another program's transaction takes a few milliseconds. */
+const MOMENT_MS = 100
+
+/** Without the path, which the error that it goes into tells too. */
+const reasonOf = ({ message, path }: SqliteError): string =>
+  message.startsWith(`${path}: `) ? message.slice(path.length + 2) : message
+
+const pageAfter = (connection: Connection, rowid: bigint): Row => {
+  let page: Row | undefined
+  try {
+    page = connection.get(PAGE_QUERY, rowid)
+  } catch {
+    // What is wrong with more than a column fails here again.
+    page = connection.get(ODD_PAGE_QUERY, rowid)
+  }
+  return page ?? {}
+}
+
 /** SQLITE_CORRUPT and SQLITE_NOTADB. */
 const isDamaged = (error: SqliteError): boolean => error.code !== undefined && [11, 26].includes(error.code & 0xff)
 
@@ -192,6 +232,14 @@ const UPSERT = `INSERT INTO sessions (${COLUMNS.join(", ")}) VALUES (${PLACES}) 
 const DELETE = "DELETE FROM sessions WHERE path = ?"
 /** What tells a row from one that was written later. */
 const SEEN = "sessions.last_modified_ms = ? AND sessions.size_bytes = ?"
+/** A row that nobody can read is not what another program wants to keep. */
+const ODD = [
+  ...["id", "cwd", "timestamp"].map((column) => `typeof(sessions.${column}) <> 'text'`),
+  ...["message_count", "last_modified_ms", "size_bytes"].map(
+    (column) => `typeof(sessions.${column}) NOT IN ('integer', 'real')`
+  ),
+  "typeof(sessions.name) NOT IN ('text', 'null')"
+].join(" OR ")
 
 const write = (database: Database, changes: IndexChanges): Effect.Effect<IndexUpdate, SqliteError> =>
   database.transaction("write the index", (connection) => {
@@ -202,7 +250,7 @@ const write = (database: Database, changes: IndexChanges): Effect.Effect<IndexUp
       const row = seen?.get(path)
       return row === undefined ? [null, null] : [row.lastModifiedMs, row.sizeBytes]
     }
-    const put = seen === undefined ? UPSERT : `${UPSERT} WHERE ${SEEN}`
+    const put = seen === undefined ? UPSERT : `${UPSERT} WHERE (${SEEN}) OR ${ODD}`
     const take = seen === undefined ? DELETE : `${DELETE} AND ${SEEN}`
     const conditions = (path: string): ReadonlyArray<Value> => (seen === undefined ? [] : marks(path))
     let written = 0
@@ -223,8 +271,8 @@ const valuesOf = (row: SessionSummary): ReadonlyArray<Value> => [
   row.name ?? null
 ]
 
-/** A row as it comes out of `PAGE_QUERY`: another program may have put anything into a column. */
-const summaryOf = (columns: ReadonlyArray<unknown>): SessionSummary => {
+/** A row as it comes out of a page; undefined where another program put into a column what does not belong there. */
+const summaryOf = (columns: ReadonlyArray<unknown>): SessionSummary | undefined => {
   // Taking an array apart in one go runs its iterator, which for some thousand rows takes as long as reading them.
   const path = columns[0]
   const id = columns[1]
@@ -241,24 +289,14 @@ const summaryOf = (columns: ReadonlyArray<unknown>): SessionSummary => {
     typeof timestamp === "string" &&
     typeof messageCount === "number" &&
     typeof lastModifiedMs === "number" &&
-    typeof sizeBytes === "number"
+    typeof sizeBytes === "number" &&
+    (typeof name === "string" || name === null)
   ) {
     const summary = { path, id, cwd, timestamp, messageCount, lastModifiedMs, sizeBytes }
-    return typeof name === "string" ? { ...summary, name } : summary
+    return name === null ? summary : { ...summary, name }
   }
-  return refused(columns)
+  return undefined
 }
-
-/** Fails the work with the name of the column that holds what it should not. */
-const refused = (columns: ReadonlyArray<unknown>): never => {
-  const row: Row = Object.fromEntries(COLUMNS.map((column, at) => [column, valueOf(columns[at])]))
-  for (const column of ["path", "id", "cwd", "timestamp"]) text(row, column)
-  for (const column of ["message_count", "last_modified_ms", "size_bytes"]) number(row, column)
-  throw new Error("every column holds what it should")
-}
-
-const valueOf = (value: unknown): Value =>
-  typeof value === "string" || typeof value === "number" ? value : value === null ? null : String(value)
 
 /**
  * Whether a row still speaks of the file as it is. Some programs cut a time to the millisecond below and others, Node's

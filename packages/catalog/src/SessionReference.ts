@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Path from "effect/Path"
 import * as Schema from "effect/Schema"
-import { type SessionFileError } from "@pi-sessions/session-file/SessionFileError"
+import { SessionFileError } from "@pi-sessions/session-file/SessionFileError"
 import { type CatalogSession } from "./CatalogSession.ts"
 import { SessionCatalog } from "./SessionCatalog.ts"
 import { type DiscoveryOptions } from "./SessionDiscovery.ts"
@@ -42,8 +42,11 @@ export class AmbiguousSession extends Schema.TaggedError<AmbiguousSession>()("Am
   override get message(): string {
     const listed = this.candidates.slice(0, LISTED).map(describe)
     const more = this.candidates.length - listed.length
+    const [first] = this.candidates
+    const isOneId = this.candidates.every(({ id }) => id === first?.id)
+    const advice = isOneId ? "they have one id, so give the path" : "give more of the id, or the path"
     return [
-      `${JSON.stringify(this.reference)} may be one of ${this.candidates.length} sessions; give more of the id, or the path:`,
+      `${JSON.stringify(this.reference)} may be one of ${this.candidates.length} sessions; ${advice}:`,
       ...listed.map((line) => `  ${line}`),
       ...(more > 0 ? [`  and ${more} more`] : [])
     ].join("\n")
@@ -72,7 +75,12 @@ export const resolve = Effect.fn("SessionReference.resolve")(function* (
   const at = path.resolve(options.cwd ?? ".", reference)
   if (isPath(reference) || (yield* Effect.orElseSucceed(fs.exists(at), () => false))) {
     const { others, sessions } = yield* catalog.list({ ...options, sessions: [reference] })
-    const reason = others[0]?.reason ?? "no session in it"
+    const other = others.find((one) => one.path === at) ?? others[0]
+    if (sessions.length === 0 && other?.why === "unread") {
+      return yield* new SessionFileError({ path: other.path, operation: "read", reason: other.reason })
+    }
+    const advice = other?.path === at ? `; pi-sessions doctor ${reference} tells what is in it` : ""
+    const reason = `${other?.reason ?? "no session in it"}${advice}`
     return yield* oneOf(reference, sessions, { reference, searched: [at], found: sessions.length, reason })
   }
   const { roots, sessions } = yield* catalog.list(options)

@@ -17,7 +17,7 @@ import { Forest, ROOT } from "./internal/Forest.ts"
 import { asTree, formOf, sessionIdOf } from "./internal/SessionForm.ts"
 import { type ToolLinks, match } from "./internal/ToolLinks.ts"
 import { compactionFault } from "./internal/compactionFault.ts"
-import { type MessageFacts, look, mended } from "./internal/messageFacts.ts"
+import { type MessageFacts, isSetAside, look, mendable, mended } from "./internal/messageFacts.ts"
 import { REFERENCE, type Relinked, relink } from "./internal/relink.ts"
 import { repairLines } from "./internal/repairLines.ts"
 
@@ -52,6 +52,24 @@ export const repair = (session: Session.Session): Repaired => {
   changes.sort((a, b) => a.byteOffset - b.byteOffset)
   // Pi migrates old sessions itself: that alone is nothing to mend.
   return changes.length === 0 ? { session, changes } : { session: repaired, changes }
+}
+
+/** A repaired session that goes by an id of its own. */
+export interface Copy {
+  readonly id: string
+  readonly session: Session.Session
+}
+
+/**
+ * The repaired session as a file beside its original, to be told from it: with an id of its own, derived from the
+ * original's and from the file's name, and with the path of the original where a fork has that of its source.
+ */
+export const asCopy = (repaired: Session.Session, original: string, name: string): Copy => {
+  const { header, lines } = repaired
+  const id = EntryId.deriveSessionId("doctor", sessionIdOf(repaired), name)
+  if (header === undefined) return { id, session: repaired }
+  const own = HeaderLine.make({ ...header.decode(), id, parentSession: original }, header)
+  return { id, session: Session.fromLines(lines.map((line) => (line === header ? own : line))) }
 }
 
 const migrate = (session: Session.Session, changes: Array<Change>): Session.Session => {
@@ -180,15 +198,15 @@ const rewrite = (index: number, plan: Plan, changes: Array<Change>): SessionEntr
     const named = links.ids[target]!
     if (plan.entries[target]?.id !== named) set({ [reference]: named }, `its ${reference} is ${JSON.stringify(named)}`)
   }
-  if (entry.type === "compaction") keepWhole(index, id, plan, set)
-  const faults = (facts[index]?.faults ?? []).filter((fault) => fault !== "missing-role")
+  const faults = mendable(facts[index])
+  if (entry.type === "compaction" && !isSetAside(faults)) keepWhole(index, id, plan, set)
   if (faults.length > 0) {
     payload = mended(payload ?? entry.decode(), faults)
     what.push(`mended: ${faults.join(", ")}`)
   }
   if (payload === undefined) return entry
   changes.push({ ...at(entry), entryId: id, what: what.join("; ") })
-  return SessionEntry.make({ ...payload, type: faults.includes("missing-message") ? "custom" : entry.type }, entry)
+  return SessionEntry.make({ ...payload, type: isSetAside(faults) ? "custom" : entry.type }, entry)
 }
 
 /** What a compaction keeps, where it cannot be told or lacks a call. */

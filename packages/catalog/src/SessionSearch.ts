@@ -16,8 +16,8 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import { constants } from "node:buffer"
+import * as EntryTime from "@pi-sessions/core/EntryTime"
 import * as GasTown from "@pi-sessions/core/GasTown"
-import { numberAt, objectAt } from "@pi-sessions/core/Json"
 import { SessionEntry } from "@pi-sessions/core/SessionLine"
 import { SessionReader } from "@pi-sessions/core/SessionReader"
 import { type SessionFileError } from "@pi-sessions/session-file/SessionFileError"
@@ -28,6 +28,7 @@ import type { ForkCopy, SearchHit } from "./SearchHit.ts"
 import type { SearchPattern } from "./SearchPattern.ts"
 import { type SearchScope, type SearchableText, admits, requiredText, textsOf } from "./SearchScope.ts"
 import * as SessionRole from "./SessionRole.ts"
+import { isWithin } from "./WorkingDirectory.ts"
 import { BranchMap, isModel } from "./internal/BranchMap.ts"
 import { EntryFinder } from "./internal/EntryFinder.ts"
 import { type ForkFamily, forkFamilies } from "./internal/forkFamilies.ts"
@@ -161,7 +162,11 @@ const make = Effect.gen(function* () {
     if (map === undefined) return byModel ? [] : hits
     return hits
       .filter((hit) => !byModel || filter.models.some((wanted) => isModel(wanted, map.modelAt(hit.byteOffset))))
-      .map((hit) => ({ ...hit, position: map.positionAt(hit.byteOffset) }))
+      .map((hit) => ({
+        ...hit,
+        entryId: map.givenIdAt(hit.byteOffset) ?? hit.entryId,
+        position: map.positionAt(hit.byteOffset)
+      }))
   })
 
   /** The hits of sessions that were forked from one another, each once. */
@@ -258,12 +263,6 @@ const needlesOf = ({ needle }: SearchPattern, scope: SearchScope): ReadonlyArray
 const newestFirst = (sessions: ReadonlyArray<CatalogSession>): ReadonlyArray<CatalogSession> =>
   sessions.toSorted((a, b) => b.modifiedMs - a.modifiedMs || (a.path < b.path ? -1 : 1))
 
-/** Whether a working directory is another or lies below it; with the separators of either system. */
-const isWithin = (cwd: string, directory: string): boolean => {
-  const root = directory.replace(/[/\\]+$/, "")
-  return cwd === directory || cwd === root || (cwd.startsWith(root) && /^[/\\]/.test(cwd.slice(root.length)))
-}
-
 const hitsIn = (
   { context, filter = {}, pattern, scope = "prompts" }: SearchQuery,
   session: CatalogSession,
@@ -276,7 +275,7 @@ const hitsIn = (
     if (!isOfTools(text, filter.tools ?? [])) continue
     const matches = pattern.find(text.text)
     if (matches.length === 0) continue
-    timestamp ??= timestampOf(entry)
+    timestamp ??= EntryTime.of(entry)
     if (!isInTime(timestamp, filter)) return []
     hits.push({
       session,
@@ -298,13 +297,6 @@ const hitsIn = (
 
 const isOfTools = ({ tool }: SearchableText, tools: ReadonlyArray<string>): boolean =>
   tools.length === 0 || (tool !== undefined && tools.includes(tool))
-
-const timestampOf = (entry: SessionEntry): string | undefined => {
-  if (entry.timestamp !== undefined) return entry.timestamp
-  const ms = numberAt(objectAt(entry.decode(), "message") ?? {}, "timestamp")
-  const date = new Date(ms ?? NaN)
-  return Number.isNaN(date.getTime()) ? undefined : date.toISOString()
-}
 
 const isInTime = (
   timestamp: string | undefined,

@@ -38,6 +38,8 @@ const TOKENS = [
   '\n{"type":"session"}\n'
 ]
 
+const ODD_BLOCKS = ["null", "42", '"text"', "[]", '{"type":"odd"}', '{"type":"text"}', '{"type":"toolCall","name":"t"}']
+
 /** One thing that happens to the bytes of a session. */
 const mutate = (random: Random, bytes: Buffer): Buffer => {
   const lines = bytes.toString("latin1").split("\n")
@@ -75,6 +77,10 @@ const mutate = (random: Random, bytes: Buffer): Buffer => {
     [2, () => edit(/"usage":/, '"usages":')],
     [2, () => edit(/"content":/, random.chance(0.5) ? '"contents":' : '"content":"text","was":')],
     [1, () => edit(/"message":/, '"massage":')],
+    [2, () => edit(/"content":\[/, `"content":[${ODD_BLOCKS[random.int(ODD_BLOCKS.length)]},`)],
+    [1, () => edit(/"content":("[^"]*"|\[)/, '"content":42,"was":[')],
+    [1, () => edit(/"(text|thinking|arguments|name|summary|command|output|replacement)":/, '"lost":')],
+    [1, () => edit(/"replacement":(null|\{)/, '"replacement":{"content":[null]},"was":{')],
     [2, () => edit(/"toolCallId":"/, '"toolCallId":"x')],
     [1, () => edit(/"stopReason":"[^"]*"/, '"stopReason":"aborted"')],
     [2, () => edit(/"firstKeptEntryId":"[^"]*"/, `"firstKeptEntryId":"${idOf(other)}"`)],

@@ -4,7 +4,7 @@ import * as Fs from "node:fs"
 import * as Path from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Result } from "effect"
 import * as PiHome from "@pi-sessions/testing/PiHome"
 import { memoryFolder, temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import { IndexRefresh } from "../src/IndexRefresh.ts"
@@ -138,6 +138,65 @@ describe("IndexRefresh", () => {
         )
         const read = yield* catalog.list({ sessions: [root], useIndex: false })
         assert.isTrue(read.sessions.every(({ cwd }) => cwd === "/home/ann/project/0"))
+      })
+    )
+  )
+
+  it.live("passes over rows with columns that nobody can read, and writes those of sessions anew", () =>
+    run(
+      Effect.gen(function* () {
+        const { file, refresh, root, status } = yield* bench
+        PiHome.makeMany(root, 12)
+        const odd = ["message_count = 'not a number'", "name = x'00ff'", "id = x'41'", "size_bytes = 'x'", "name = 7.5"]
+        for (const damage of odd) {
+          yield* refresh
+          const other = new DatabaseSync(file)
+          const [first = ""] = [...rowsOf(file).keys()].sort()
+          other.exec("CREATE TABLE kept AS SELECT * FROM sessions; DROP TABLE sessions")
+          // Columns without an affinity take what they are given.
+          other.exec(`CREATE TABLE sessions (path PRIMARY KEY, id, cwd, timestamp, message_count, last_modified_ms,
+            size_bytes, name)`)
+          other.exec("INSERT INTO sessions SELECT * FROM kept; DROP TABLE kept")
+          other.exec(`UPDATE sessions SET ${damage} WHERE path = '${first}'`)
+          other.exec("INSERT INTO sessions VALUES (NULL, 'x', '/x', 't', 1, 2, 3, NULL)")
+          other.close()
+          const catalog = yield* SessionCatalog
+          const { indexes, sessions } = yield* catalog.list({ sessions: [root] })
+          assert.strictEqual(sessions.filter(({ indexed }) => indexed !== undefined).length, 11, damage)
+          assert.strictEqual(indexes.size, 1)
+          assert.deepStrictEqual(
+            yield* status,
+            { sessions: 12, current: 11, stale: 0, missing: 1, gone: 0, others: 2 },
+            damage
+          )
+          assert.deepStrictEqual(yield* refresh, { written: 1, removed: 0 }, damage)
+          assert.strictEqual((yield* status).current, 12, damage)
+          Fs.rmSync(file)
+        }
+      })
+    )
+  )
+
+  it.live("is gone on without at once while another program locks it, and told of once", () =>
+    run(
+      Effect.gen(function* () {
+        const { file, index, options, refresh, root } = yield* bench
+        PiHome.makeMany(root, 5)
+        yield* refresh
+        const other = new DatabaseSync(file)
+        other.exec("PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE")
+        const catalog = yield* SessionCatalog
+        const listed = yield* catalog.list(options)
+        assert.strictEqual(listed.sessions.length, 5)
+        const [reading] = listed.indexes.values()
+        assert.isTrue(reading !== undefined && Result.isFailure(reading))
+        const [found] = yield* index.status(options)
+        assert.strictEqual(found?.missing, 5)
+        const message = found?.problem?.message ?? ""
+        assert.strictEqual(message.split(file).length, 2, message)
+        other.exec("COMMIT")
+        other.close()
+        assert.strictEqual((yield* index.status(options))[0]?.current, 5)
       })
     )
   )

@@ -138,6 +138,50 @@ describe("examine", () => {
     for (const finding of findings) assert.strictEqual(finding.pi["0.78"].does, "reads")
   })
 
+  it("says of a shape that only counts where tokens are counted whether they are", () => {
+    const odd = { content: [{ type: "odd" }] }
+    const told = { usage: { totalTokens: 15 }, timestamp: 2 }
+    const does = (...entries: ReadonlyArray<object>) =>
+      examine(text(header, user("u1", null), ...entries)).map(({ pi, severity }) => [severity, pi["1.5"].does])
+    assert.deepStrictEqual(does(assistant("a1", "u1", odd)), [["error", "crashes"]])
+    const later = assistant("a2", "a1", told)
+    assert.deepStrictEqual(does(assistant("a1", "u1", odd), later), [["error", "crashes"]], "no times, no trust")
+    const timed = { ...user("u2", "u1"), message: { role: "user", content: "x", timestamp: 1 } }
+    const session = (more: object) =>
+      examine(
+        text(
+          header,
+          timed,
+          assistant("a1", "u2", { ...odd, timestamp: 1 }),
+          assistant("a2", "a1", { ...told, ...more })
+        )
+      ).filter(({ code }) => code === "unknown-block")
+    assert.deepStrictEqual(
+      [session({}), session({ stopReason: "error" }), session({ timestamp: 0 })].map(
+        ([finding]) => finding?.pi["1.5"].does
+      ),
+      ["reads", "crashes", "crashes"]
+    )
+    assert.strictEqual(session({})[0]?.severity, "warning")
+  })
+
+  it("takes nothing for damage that Pi takes as it is", () => {
+    const blocks = [
+      { type: "text", text: "" },
+      { type: "thinking", thinking: "", redacted: true },
+      { type: "toolCall", id: "", name: "", arguments: null }
+    ]
+    const entries = [
+      user("u1", null),
+      { ...assistant("a1", "u1", { content: blocks, usage: 42 }) },
+      { ...result("r1", "a1", ""), message: { role: "toolResult", toolCallId: "", content: [42, { type: "odd" }] } },
+      { type: "custom_message", id: "m1", parentId: "r1", timestamp, content: "x" },
+      { type: "context_edit", id: "e1", parentId: "m1", timestamp, targetId: "u1", replacement: { content: [] } },
+      { type: "context_edit", id: "e2", parentId: "e1", timestamp, targetId: "u1", replacement: null }
+    ]
+    assert.deepStrictEqual(examine(text(header, ...entries)).map(format), [])
+  })
+
   it("pairs results with calls along the branches, also where ids come twice", () => {
     const sound = text(
       header,
@@ -215,5 +259,13 @@ const UNSOUND: ReadonlySet<string> = new Set([
   "parent-later",
   "missing-timestamp",
   "missing-message",
-  "missing-role"
+  "missing-role",
+  "odd-content",
+  "null-block",
+  "unknown-block",
+  "empty-block",
+  "broken-call",
+  "missing-command",
+  "missing-summary",
+  "broken-edit"
 ])

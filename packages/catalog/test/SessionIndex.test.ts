@@ -46,7 +46,7 @@ describe("SessionIndex", () => {
   it.effect("makes the table of seed 004, to the letter, and gives back what was written", () =>
     withIndex((index, file) =>
       Effect.gen(function* () {
-        assert.strictEqual((yield* index.read(file)).size, 0)
+        assert.strictEqual((yield* index.read(file)).rows.size, 0)
         assert.isFalse(Files.existsSync(file), "reading makes no index")
         const rows = [summary(1), summary(2, 'deacon, \u00fcber "quotes"')]
         assert.deepStrictEqual(yield* index.update(file, { write: rows, remove: [] }), { written: 2, removed: 0 })
@@ -57,7 +57,7 @@ describe("SessionIndex", () => {
           schema.map(({ sql }) => sql),
           [SEED_004]
         )
-        assert.deepStrictEqual([...(yield* index.read(file)).values()], rows)
+        assert.deepStrictEqual([...(yield* index.read(file)).rows.values()], rows)
       })
     )
   )
@@ -72,7 +72,7 @@ describe("SessionIndex", () => {
         const done = yield* index.update(file, { write: [{ ...summary(7), path: "/a" }], remove: ["/b", "/nowhere"] })
         assert.deepStrictEqual(done, { written: 1, removed: 1 })
         other.close()
-        const rows = yield* index.read(file)
+        const { rows } = yield* index.read(file)
         assert.deepStrictEqual([...rows.keys()].toSorted(), ["/a", "/c"])
         assert.strictEqual(rows.get("/a")?.id, "id-7")
         assert.strictEqual(rows.get("/c")?.id, "other")
@@ -89,7 +89,7 @@ describe("SessionIndex", () => {
         const done = yield* index.update(file, { write: [summary(1)], remove: [] })
         assert.strictEqual(done.movedAside, `${file}.damaged-1`)
         assert.isTrue(Files.readFileSync(`${file}.damaged-1`).equals(damaged))
-        assert.strictEqual((yield* index.read(file)).size, 1)
+        assert.strictEqual((yield* index.read(file)).rows.size, 1)
       })
     )
   )

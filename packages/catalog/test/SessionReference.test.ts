@@ -59,6 +59,48 @@ describe("SessionReference", () => {
     }).pipe(Effect.scoped)
   )
 
+  it.live("asks for the path where two sessions have one id", () =>
+    Effect.gen(function* () {
+      const { pi, resolve } = yield* bench
+      const [first] = pi.usual.sessions
+      Fs.copyFileSync(first!.path, Path.join(pi.sessionsRoot, "copy.jsonl"))
+      const [line] = (yield* Effect.flip(resolve(first!.id))).message.split("\n")
+      assert.match(line ?? "", /may be one of 2 sessions; they have one id, so give the path:$/)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("reads on in a file that was named, as Pi does, however long its header is", () =>
+    Effect.gen(function* () {
+      const { pi, resolve } = yield* bench
+      const header = { type: "session", version: 3, id: "long", cwd: "/w", more: "x".repeat(3 << 20) }
+      const path = Path.join(pi.sessionsRoot, "long header.jsonl")
+      Fs.writeFileSync(path, `not JSON\n${JSON.stringify(header)}\n{"type":"message","id":"a","parentId":null}\n`)
+      const { cwd, format, id, sizeBytes } = yield* resolve(path)
+      assert.deepStrictEqual([cwd, format, id, sizeBytes], ["/w", "jsonl", "long", Fs.statSync(path).size])
+      const text = `${JSON.stringify({ type: "message", id: "x".repeat(3 << 20) })}\n${JSON.stringify(header)}\n`
+      Fs.writeFileSync(path, text)
+      assert.include((yield* Effect.flip(resolve(path))).message, "no session header; pi-sessions doctor")
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("tells a file that cannot be read from one that is no session", () =>
+    Effect.gen(function* () {
+      const { pi, resolve } = yield* bench
+      const path = Path.join(pi.sessionsRoot, "headless.jsonl")
+      Fs.writeFileSync(path, '{"type":"message","id":"a","parentId":null}\n')
+      const none = yield* Effect.flip(resolve(path))
+      assert.strictEqual(none._tag, "SessionNotFound")
+      assert.strictEqual(
+        none.message,
+        `${path}: the first line is no session header; pi-sessions doctor ${path} tells what is in it`
+      )
+      const loop = Path.join(pi.sessionsRoot, "loop of one.jsonl")
+      Fs.symlinkSync(loop, loop)
+      const refused = yield* Effect.flip(resolve(loop))
+      assert.strictEqual(refused._tag, "SessionFileError")
+    }).pipe(Effect.scoped)
+  )
+
   it.live("says what was found where nothing or too much goes by the name", () =>
     Effect.gen(function* () {
       const { pi, resolve } = yield* bench

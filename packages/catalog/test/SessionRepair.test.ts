@@ -111,3 +111,25 @@ describe("repair", () => {
     assert.deepStrictEqual(mended.header?.decode()["version"], 3)
   })
 })
+
+describe("asCopy", () => {
+  const whole = session("a<", "b<a")
+
+  it("gives the repaired session an id of its own, and says what it was made from", () => {
+    const copy = SessionRepair.asCopy(whole, "/sessions/s.jsonl", "s.repaired.jsonl")
+    assert.deepStrictEqual(copy.session.header?.decode(), {
+      ...header,
+      id: copy.id,
+      parentSession: "/sessions/s.jsonl"
+    })
+    const lines = (of: Session.Session) => Buffer.from(Session.toBytes(of)).toString().split("\n").slice(1)
+    assert.deepStrictEqual(lines(copy.session), lines(whole))
+    assert.deepStrictEqual(SessionRepair.repair(Session.read(Session.toBytes(copy.session))).changes, [])
+  })
+
+  it("gives the same id each time, and another one to another copy", () => {
+    const idOf = (name: string) => SessionRepair.asCopy(whole, "/s.jsonl", name).id
+    assert.strictEqual(idOf("s.repaired.jsonl"), idOf("s.repaired.jsonl"))
+    assert.strictEqual(new Set([idOf("s.repaired.jsonl"), idOf("s.repaired-2.jsonl"), "s"]).size, 3)
+  })
+})

@@ -6,6 +6,7 @@ import * as Files from "node:fs"
 import * as Path from "node:path"
 import * as Session from "@pi-sessions/core/Session"
 import * as SessionFork from "@pi-sessions/core/SessionFork"
+import * as SessionMigration from "@pi-sessions/core/SessionMigration"
 import { SessionSource } from "@pi-sessions/session-file/SessionSource"
 import { type CatalogSession, columnsOf } from "../src/CatalogSession.ts"
 import { type ByteSink, SearchFiles } from "../src/SearchFiles.ts"
@@ -536,13 +537,49 @@ describe("search", () => {
     }).pipe(Effect.provide(SearchFiles.layerNode))
   )
 
-  it.live("reads the entries of version 1, which have no ids", () =>
+  it.live("takes the message's time where the entry's is no date, as the timeline does", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const path = write(folder, "s.jsonl", SEED_HEADER, seedEntry("find me", '"timestamp": "yesterday",'))
+      const filter = { sinceMs: Date.parse("2026-05-28T00:00:00Z"), untilMs: Date.parse("2026-05-29T00:00:00Z") }
+      const hits = yield* search("find me", { sessions: [sessionAt(path)], filter })
+      assert.deepStrictEqual(
+        hits.map(({ timestamp }) => timestamp),
+        ["2026-05-28T20:21:05.000Z"]
+      )
+    })
+  )
+
+  it.live("calls entries of version 1 what they are called wherever the session is shown", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const line = (content: string, more: object = {}) =>
+        JSON.stringify({ type: "message", message: user(content), ...more })
+      const lines = ["fox 1", "2", "fox 3", "fox 3"].map((content) => line(content))
+      // Pi gives an entry that has an id another one.
+      const path = write(folder, "s.jsonl", '{"type":"session","id":"old"}', ...lines, line("fox 5", { id: "own" }))
+      const { tree } = SessionMigration.toCurrent(Session.read(Files.readFileSync(path)))
+      const ids = tree.getEntries().map(({ id }) => id)
+      const hits = yield* search("fox", { sessions: [sessionAt(path)] })
+      assert.deepStrictEqual(
+        hits.map(({ entryId }) => entryId),
+        [ids[4], ids[3], ids[2], ids[0]]
+      )
+      const unplaced = yield* search("2", { sessions: [sessionAt(path)], positions: false })
+      assert.deepStrictEqual(
+        unplaced.map(({ entryId }) => entryId),
+        [null]
+      )
+    })
+  )
+
+  it.live("reads the entries of version 1, which have no ids of their own", () =>
     Effect.gen(function* () {
       const path = Path.join(fixtures, "sessions/project/version-1.jsonl")
       const hits = yield* search("e", { sessions: [sessionAt(path)] })
       assert.isAbove(hits.length, 0)
       for (const { entryId, position } of hits) {
-        assert.isNull(entryId)
+        assert.isString(entryId)
         assert.isTrue(position?.active)
       }
     })

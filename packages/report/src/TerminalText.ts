@@ -3,7 +3,8 @@
  * turn the direction of reading, or that hide text are shown instead of sent. What is left can neither move the cursor
  * nor look like something it is not.
  *
- * Widths are of a terminal's columns, rather too large than too small: a line that was cut to fit does fit.
+ * Widths are of a terminal's columns, rather too large than too small: a line that was cut to fit does fit. Emoji that
+ * are put together of several take two columns like one.
  */
 
 /**
@@ -26,6 +27,9 @@ const shown = (character: string): string => {
 /** The text with its lines and tabs; CR LF is a newline. */
 export const harmless = (text: string): string => text.replaceAll("\r\n", "\n").replace(HARMFUL, shown)
 
+/** The text on one line, every blank of it as it stands: for names that somebody copies. */
+export const exact = (text: string): string => text.replace(HARMFUL, shown).replace(/[\n\t]/g, shown)
+
 /** The same JSON, harmful characters in its strings escaped: who parses it gets the very values. */
 export const json = (text: string): string =>
   text.replace(HARMFUL, (character) =>
@@ -47,11 +51,24 @@ const widthOf = (character: string): number => {
   return ZERO_WIDTH.test(character) ? 0 : 1
 }
 
+const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" })
+const PICTURE = /[\p{Extended_Pictographic}\p{Regional_Indicator}]/u
+
+/** What of a line stays together: characters, and where there are pictures what a person takes for one. */
+const partsOf = (line: string): Iterable<string> =>
+  PICTURE.test(line) ? Array.from(graphemes.segment(line), ({ segment }) => segment) : line
+
+const widthOfPart = (part: string): number => {
+  let columns = 0
+  for (const character of part) columns += widthOf(character)
+  return columns > 2 && PICTURE.test(part) ? 2 : columns
+}
+
 /** Columns that a line takes which holds nothing harmful and no tab. */
 export const width = (line: string): number => {
   if (ASCII.test(line)) return line.length
   let columns = 0
-  for (const character of line) columns += widthOf(character)
+  for (const part of partsOf(line)) columns += widthOfPart(part)
   return columns
 }
 
@@ -66,13 +83,28 @@ export const cut = (line: string, columns: number, ellipsis = "…"): string => 
   let used = 0
   let length = 0
   let fits = 0
-  for (const character of line) {
-    used += widthOf(character)
-    length += character.length
-    if (used <= room) fits = length
+  for (const part of partsOf(line)) {
+    used += widthOfPart(part)
+    length += part.length
+    if (used <= room && length <= most) fits = length
     if (used > columns || length > most) return room < 0 ? "" : line.slice(0, fits) + ellipsis
   }
   return line
+}
+
+/** The end of a line that fits into so many columns, with an ellipsis where something is left out. */
+export const cutFront = (line: string, columns: number, ellipsis = "…"): string => {
+  if (width(line) <= columns) return line
+  const room = columns - width(ellipsis)
+  const parts = Array.from(partsOf(line))
+  let first = parts.length
+  let used = 0
+  while (first > 0) {
+    used += widthOfPart(parts[first - 1] ?? "")
+    if (used > room) break
+    first--
+  }
+  return room < 0 ? "" : ellipsis + parts.slice(first).join("")
 }
 
 /** Text as one harmless line, white space between words being one blank; cut where `columns` are given. */
@@ -103,8 +135,8 @@ function* wrapLine(line: string, columns: number): Generator<string> {
   let blank = -1
   let usedAtBlank = 0
   let seenWord = false
-  for (const character of line) {
-    const wide = widthOf(character)
+  for (const part of partsOf(line)) {
+    const wide = widthOfPart(part)
     while (used + wide > columns && at > start) {
       const to = blank > start ? blank : at
       yield line.slice(start, to).trimEnd()
@@ -112,9 +144,9 @@ function* wrapLine(line: string, columns: number): Generator<string> {
       start = to
       blank = -1
     }
-    at += character.length
+    at += part.length
     used += wide
-    if (character !== " ") seenWord = true
+    if (part !== " ") seenWord = true
     else if (seenWord) {
       blank = at
       usedAtBlank = used

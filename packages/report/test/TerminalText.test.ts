@@ -62,6 +62,38 @@ describe("a line of text", () => {
     assert.strictEqual(TerminalText.line("漢字漢字", 5), "漢字…")
   })
 
+  it("takes pictures that are put together for one, and never takes them apart", () => {
+    const family = "👩‍👩‍👧‍👦"
+    assert.deepStrictEqual([family, "🇩🇪", "👍🏽", "日本", "e\u0301", "ｱ"].map(TerminalText.width), [2, 2, 2, 4, 1, 1])
+    const random = SeededRandom.make(7)
+    const parts = [family, "🇩🇪", "👍🏽", "日", "e\u0301", "a", " ", "❤️"] as const
+    for (let round = 0; round < 500; round++) {
+      const all = Array.from({ length: 30 }, () => random.pick(parts))
+      const text = all.join("")
+      const wide = all.reduce((sum, part) => sum + TerminalText.width(part), 0)
+      assert.strictEqual(TerminalText.width(text), wide, text)
+      const room = random.int(wide)
+      const front = TerminalText.cut(text, room)
+      const end = TerminalText.cutFront(text, room)
+      for (const cut of [front, end]) assert.isAtMost(TerminalText.width(cut), room, cut)
+      if (room > 2) {
+        const kept = front.slice(0, -1)
+        assert.isTrue(
+          all.some((_, at) => all.slice(0, at).join("") === kept),
+          front
+        )
+        assert.isTrue(
+          all.some((_, at) => all.slice(at + 1).join("") === end.slice(1)),
+          end
+        )
+        assert.isAtLeast(TerminalText.width(end), room - 1)
+      }
+      for (const line of TerminalText.wrap(text, 7)) {
+        for (const joiner of [/^(\u200d|\ufe0f|\u0301)/, /\u200d$/]) assert.notMatch(line, joiner)
+      }
+    }
+  })
+
   it("of a text without end costs what it shows", () => {
     const endless = "\u0301".repeat(1 << 22)
     assert.isBelow(TerminalText.line(`a${endless}`, 20).length, 400)

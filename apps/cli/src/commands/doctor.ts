@@ -7,13 +7,15 @@ import * as Flag from "effect/cli/Flag"
 export const doctor = Command.make(
   "doctor",
   {
-    paths: Argument.String("SESSION|DIR").pipe(
-      Argument.withDescription("Session file or container; or a directory, searched to any depth"),
-      Argument.variadic({ min: 1 })
+    sessions: Argument.String("SESSION|DIR").pipe(
+      Argument.withDescription(
+        "Path, id or beginning of an id; or a directory, searched to any depth (default, at a terminal: choose from a list)"
+      ),
+      Argument.variadic()
     ),
     fix: Flag.Boolean("fix").pipe(
       Flag.withDescription(
-        "Write a repaired copy beside each damaged file (NAME.repaired.jsonl); the file stays as it is"
+        "Write a repaired copy beside each damaged file (NAME.repaired.jsonl), with an id of its own; the file stays as it is"
       ),
       Flag.withDefault(false)
     ),
@@ -30,6 +32,7 @@ export const doctor = Command.make(
   ),
   Command.withExamples([
     { command: "pi-sessions doctor session.jsonl", description: "One session; changes nothing" },
+    { command: "pi-sessions doctor 01a1fb8b 01a1fc09", description: "Two sessions by the beginning of their ids" },
     { command: "pi-sessions doctor ~/.pi/agent/sessions --json", description: "All of them, as one document" },
     {
       command: "pi-sessions doctor session.jsonl --fix && pi --session session.repaired.jsonl",

@@ -57,7 +57,9 @@ export const search = Command.make(
     after: lines("after-context", "A", "Lines to show after"),
     limit: Flag.Int("limit").pipe(
       Flag.withMetavar("N"),
-      Flag.withDescription("No more matching texts than so many; the newest come first, and then the reading stops"),
+      Flag.withDescription(
+        "No more matching texts, or with --count and -l sessions, than so many; the newest come first, and then the reading stops"
+      ),
       Flag.optional
     ),
     count: on("count", "Print how many texts match in each session"),

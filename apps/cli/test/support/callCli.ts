@@ -45,7 +45,9 @@ export const call = (
       ),
       Effect.provide(Layer.mergeAll(stdio, Layer.fresh(TestConsole.layer))),
       Effect.provide(services),
-      Effect.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ XDG_STATE_HOME: STATE, ...variables, PI_SESSIONS_CWD: cwd })))
+      Effect.provide(
+        ConfigProvider.layer(ConfigProvider.fromUnknown({ XDG_STATE_HOME: STATE, ...variables, PI_SESSIONS_CWD: cwd }))
+      )
     )
     const [stdout, stderr] = [Buffer.concat(written.stdout).toString(), Buffer.concat(written.stderr).toString()]
     return { status: Exit.isSuccess(exit) ? 0 : statusOf(Cause.squash(exit.cause)), stdout, stderr }

@@ -43,7 +43,10 @@ export const run = async (args: ReadonlyArray<string>, options: TerminalOptions)
   const child = ChildProcess.spawn(
     "script",
     ["-qec", `stty cols ${options.columns ?? 80} rows 24; ${call}${to}`, "/dev/null"],
-    { cwd: options.cwd, env: { TZ: "UTC", PATH: process.env["PATH"] ?? "", TERM: "xterm", HOME: options.cwd, ...options.env } }
+    {
+      cwd: options.cwd,
+      env: { TZ: "UTC", PATH: process.env["PATH"] ?? "", TERM: "xterm", HOME: options.cwd, ...options.env }
+    }
   )
   let screen = ""
   let waiting = options.typed ?? []

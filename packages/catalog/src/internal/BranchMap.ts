@@ -1,4 +1,5 @@
 /** Where each entry of a session stands in its tree, without the session in memory: ids and parents are enough. */
+import * as EntryId from "@pi-sessions/core/EntryId"
 import { stringAt, objectAt } from "@pi-sessions/core/Json"
 import { CURRENT_VERSION, versionOf } from "@pi-sessions/core/SessionHeader"
 import { HeaderLine, SessionEntry, type SessionLine } from "@pi-sessions/core/SessionLine"
@@ -22,6 +23,10 @@ export class BranchMap {
   /** What an entry sets the model to, by where the entry begins. */
   readonly #models = new Map<number, string>()
   #version: number | undefined
+  #sessionId = ""
+  /** What entries of version 1 are called when the session is brought to the current version, by where they begin. */
+  readonly #ids = new Map<number, string>()
+  readonly #given = new Set<string>()
   #tree: SessionTree | undefined
   /** Depths on the active branch, by where entries begin. */
   #active: Map<number, number> | undefined
@@ -33,12 +38,21 @@ export class BranchMap {
 
   /** The line's bytes are not kept. */
   push(line: SessionLine): void {
-    if (line instanceof HeaderLine) this.#version ??= versionOf(line.decode())
+    if (line instanceof HeaderLine && this.#version === undefined) {
+      const header = line.decode()
+      this.#version = versionOf(header)
+      this.#sessionId = String(header["id"])
+    }
     if (!(line instanceof SessionEntry)) return
     const { byteOffset, id, parentId, recovered, role, type } = line
     if (this.#withModels) {
       const model = modelSetBy(line)
       if (model !== undefined) this.#models.set(byteOffset, model)
+    }
+    if (!this.#isTree()) {
+      const given = EntryId.derive(this.#given, this.#sessionId, String(this.#given.size), line.bytes)
+      this.#given.add(given)
+      this.#ids.set(byteOffset, given)
     }
     const envelope = { type, id, parentId, role, timestamp: undefined, recovered }
     this.#entries.push(new SessionEntry(NOTHING, 0, 0, line.line, byteOffset, true, envelope))
@@ -49,6 +63,11 @@ export class BranchMap {
     return this.#isTree()
       ? (this.#activeAt(byteOffset) ?? this.#placeAt(byteOffset)?.position)
       : this.#placeAt(byteOffset)?.position
+  }
+
+  /** What `SessionMigration` calls an entry of version 1; undefined where entries have ids of their own. */
+  givenIdAt(byteOffset: number): string | undefined {
+    return this.#ids.get(byteOffset)
   }
 
   /** The model that wrote the entry, else the one that was chosen when it was written: `provider/model`. */

@@ -50,7 +50,7 @@ export const addRoots = Effect.fnUntraced(function* (places: SessionPlaces, root
   for (const [index, root] of roots.entries()) {
     const found = facts[index]
     if (found === undefined || found instanceof SessionFileError) {
-      if (found !== undefined) places.others.push({ path: found.path, reason: found.reason })
+      if (found !== undefined) places.others.push({ path: found.path, reason: found.reason, why: "unread" })
     } else if (found.type === "Directory") directories.push(root)
     else if (root.endsWith(".sqlite")) places.databases.push(root)
     else places.files.push(root)
@@ -101,7 +101,7 @@ const enter = Effect.fnUntraced(function* (
   for (const [index, path] of paths.entries()) {
     const real = reals[index]
     if (real === undefined) continue
-    if (real instanceof SessionFileError) places.others.push({ path, reason: real.reason })
+    if (real instanceof SessionFileError) places.others.push({ path, reason: real.reason, why: "unread" })
     else if (children !== undefined && real !== children[index]?.expected) later?.push(path)
     else if (!places.entered.has(real)) {
       places.entered.add(real)
@@ -121,7 +121,7 @@ const look = Effect.fnUntraced(function* (places: SessionPlaces, directories: Re
     const directory = directories[index]
     if (directory === undefined) continue
     if (names instanceof SessionFileError) {
-      places.others.push({ path: directory.path, reason: names.reason })
+      places.others.push({ path: directory.path, reason: names.reason, why: "unread" })
       continue
     }
     const prefix = path.join(directory.path, path.sep)
@@ -138,7 +138,7 @@ const look = Effect.fnUntraced(function* (places: SessionPlaces, directories: Re
   const facts = yield* survey.facts(unknown.map((entry) => entry.path))
   const found = unknown.filter((entry, index) => {
     const fact = facts[index]
-    if (fact instanceof SessionFileError) places.others.push({ path: entry.path, reason: fact.reason })
+    if (fact instanceof SessionFileError) places.others.push({ path: entry.path, reason: fact.reason, why: "unread" })
     return fact !== undefined && !(fact instanceof SessionFileError) && fact.type === "Directory"
   })
   const named = found.filter(({ name }) => CONTAINER.test(name)).map((entry) => entry.path)

@@ -3,42 +3,66 @@ import type { CatalogSession } from "../CatalogSession.ts"
 /** Sessions that were forked from one another, each after the one it was forked from. */
 export type ForkFamily = ReadonlyArray<CatalogSession>
 
-/** Pi names a file `<time>_<session id>.jsonl`. */
-const idInName = (path: string): string | undefined => /_([^/\\_]+)\.jsonl$/.exec(path)?.[1]
+/** Pi names a file `<time>_<session id>.jsonl`, the store a container `<session id>.v2`. The time has no underscore. */
+const idInName = (path: string): string | undefined => {
+  const name = path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1)
+  return /^[^_]*_(.+)\.jsonl$/.exec(name)?.[1] ?? /^(.+)\.v2$/.exec(name)?.[1]
+}
+
+/** Where a session stands in its family. */
+interface Descent {
+  /** What the members of one family have in common. */
+  readonly root: string
+  /** Forks between it and the first. */
+  readonly depth: number
+}
 
 /**
  * The family of each session that has one. A fork names the file it was made from by path; where that file was moved, or
- * became a container, it is known by the id in its name.
+ * became a container, it is known by what the catalog knows of it, else by the id in its name.
  */
 export const forkFamilies = (sessions: ReadonlyArray<CatalogSession>): ReadonlyMap<CatalogSession, ForkFamily> => {
   const byPath = new Map(sessions.map((session) => [session.path, session]))
-  const byId = new Map(sessions.map((session) => [session.id, session]))
-  const parentOf = ({ parentSession }: CatalogSession): CatalogSession | undefined => {
-    if (parentSession === undefined) return undefined
-    return byPath.get(parentSession) ?? byId.get(idInName(parentSession) ?? "")
-  }
+  const byId = new Map<string, CatalogSession>()
+  for (const session of sessions) if (!byId.has(session.id)) byId.set(session.id, session)
+  const parentOf = ({ parentPath, parentSession }: CatalogSession): CatalogSession | undefined =>
+    parentSession === undefined
+      ? undefined
+      : (byPath.get(parentPath ?? parentSession) ?? byId.get(idInName(parentSession) ?? ""))
 
-  /** The first of each family's line, and how far a session is from it. Headers may name each other in a circle. */
-  const lineOf = (session: CatalogSession): { readonly root: string; readonly depth: number } => {
-    const seen = new Set<CatalogSession>()
-    let at = session
-    for (let parent = parentOf(at); parent !== undefined && !seen.has(parent); parent = parentOf(at)) {
-      seen.add(at)
-      at = parent
+  const descents = new Map<CatalogSession, Descent>()
+  /** Goes up to the first whose descent is known, and down again. Headers may name each other in a circle. */
+  const descentOf = (session: CatalogSession): Descent => {
+    const known = descents.get(session)
+    if (known !== undefined) return known
+    const way: Array<CatalogSession> = []
+    const onWay = new Set<CatalogSession>()
+    let at: CatalogSession | undefined = session
+    while (at !== undefined && !descents.has(at) && !onWay.has(at)) {
+      way.push(at)
+      onWay.add(at)
+      at = parentOf(at)
     }
-    // Forks of a session that is not here belong together too.
-    let root = at.parentSession ?? at.path
-    if (parentOf(at) !== undefined) {
-      const circle = [at.path]
-      for (let next = parentOf(at); next !== undefined && next !== at; next = parentOf(next)) circle.push(next.path)
-      root = circle.sort()[0] ?? root
+    let above = at === undefined ? undefined : descents.get(at)
+    if (at !== undefined && above === undefined) {
+      const circle = way.splice(way.indexOf(at))
+      above = { root: circle.map(({ path }) => path).sort()[0] ?? at.path, depth: 0 }
+      for (const member of circle) descents.set(member, above)
     }
-    return { root, depth: seen.size }
+    for (const member of way.reverse()) {
+      // Forks of a session that is not here belong together too.
+      above =
+        above === undefined
+          ? { root: member.parentPath ?? member.parentSession ?? member.path, depth: 0 }
+          : { root: above.root, depth: above.depth + 1 }
+      descents.set(member, above)
+    }
+    return descents.get(session) ?? { root: session.path, depth: 0 }
   }
 
   const families = new Map<string, Array<{ readonly session: CatalogSession; readonly depth: number }>>()
   for (const session of sessions) {
-    const { depth, root } = lineOf(session)
+    const { depth, root } = descentOf(session)
     const family = families.get(root)
     if (family === undefined) families.set(root, [{ session, depth }])
     else family.push({ session, depth })

@@ -2,12 +2,17 @@
 import { stringAt } from "@pi-sessions/core/Json"
 import * as Session from "@pi-sessions/core/Session"
 import { CURRENT_VERSION } from "@pi-sessions/core/SessionHeader"
+import { both } from "../FindingRule.ts"
 import type { Finding } from "../SessionFinding.ts"
 import { formOf, headerWithoutId } from "./SessionForm.ts"
 import { findingAt, placeOf } from "./findingAt.ts"
 
 /** Bytes of a file in which 0.78 looks for the header when it lists sessions. */
 const OLD_HEADER_BYTES = 512
+/** The same of 1.5. */
+const HEADER_BYTES = 1 << 20
+
+const UNLISTED = both("reads", "opens it by its path; --continue does not find it")
 
 export interface HeaderFacts {
   /** Whether the header's directory is there, where the caller could look. */
@@ -38,7 +43,10 @@ export const headerFindings = (session: Session.Session, { cwdExists }: HeaderFa
     findings.push(findingAt("cwd-gone", place, `its directory is not there: ${cwd}`))
   }
   const bytes = header.end - header.start
-  if (bytes > OLD_HEADER_BYTES) findings.push(findingAt("long-header", place, `the header has ${bytes} bytes`))
+  if (bytes > OLD_HEADER_BYTES) {
+    const here = bytes > HEADER_BYTES ? ({ severity: "warning", pi: UNLISTED } as const) : {}
+    findings.push(findingAt("long-header", place, `the header has ${bytes} bytes`, here))
+  }
   return findings
 }
 

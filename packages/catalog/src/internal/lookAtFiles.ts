@@ -23,13 +23,20 @@ const rowOf = (rows: Rows, path: string): SessionSummary | undefined => {
   return undefined
 }
 
-/** Looks at every file of `places`. Files that turn out to be directories are walked. */
-export const lookAtFiles = Effect.fnUntraced(function* (places: SessionPlaces.SessionPlaces, rows: Rows) {
+/**
+ * Looks at every file of `places`, into those without a current row, with `readHeaders` into all. Files that turn out to
+ * be directories are walked.
+ */
+export const lookAtFiles = Effect.fnUntraced(function* (
+  places: SessionPlaces.SessionPlaces,
+  rows: Rows,
+  readHeaders: boolean
+) {
   const found: Array<Look> = []
   const inodes = new Inodes()
   for (let files = places.files.splice(0); files.length > 0; files = places.files.splice(0)) {
-    const unread = yield* byRows(files, rows, found, inodes)
-    const directories = yield* byHeads(unread, found, inodes)
+    const unread = readHeaders ? files : yield* byRows(files, rows, found, inodes)
+    const directories = yield* byHeads(unread, readHeaders ? rows : [], found, inodes)
     if (directories.length > 0) yield* SessionPlaces.addDirectories(places, directories)
   }
   return inodes.repeated.size === 0 ? found : yield* withoutRepeats(found, inodes.repeated)
@@ -75,7 +82,12 @@ const byRows = Effect.fnUntraced(function* (
 })
 
 /** Takes the files by their first bytes, and gives those that are directories. */
-const byHeads = Effect.fnUntraced(function* (files: ReadonlyArray<string>, found: Array<Look>, inodes: Inodes) {
+const byHeads = Effect.fnUntraced(function* (
+  files: ReadonlyArray<string>,
+  rows: Rows,
+  found: Array<Look>,
+  inodes: Inodes
+) {
   const survey = yield* FileSurvey
   const heads = yield* survey.heads(files, peekColumns)
   const directories: Array<string> = []
@@ -83,19 +95,21 @@ const byHeads = Effect.fnUntraced(function* (files: ReadonlyArray<string>, found
     const path = files[at]!
     const head = heads[at]
     if (head === undefined) continue
-    if (head instanceof SessionFileError) found.push({ path, reason: head.reason })
+    if (head instanceof SessionFileError) found.push({ path, reason: head.reason, why: "unread" })
     else if (head.type === "Directory") directories.push(path)
     else if (head.type === "Other") found.push({ path, reason: "no regular file" })
     else {
       inodes.add(path, head)
-      found.push(lookOf(path, head, head.head))
+      const look = lookOf(path, head, head.head)
+      const row = rowOf(rows, path)
+      found.push(row !== undefined && !("reason" in look) && isCurrent(row, head) ? { ...look, indexed: row } : look)
     }
   }
   return directories
 })
 
 const lookOf = (path: string, facts: FileFacts, columns: HeaderColumns | NoHeader | undefined): Look => {
-  if (columns === undefined) return { path, reason: "no session header in its first MiB" }
+  if (columns === undefined) return { path, reason: "no session header in its first MiB", why: "undecided" }
   if (columns instanceof NoHeader) return { path, reason: columns.reason }
   const { sizeBytes, modifiedMs } = facts
   const { id, cwd, timestamp, version, parentSession } = columns
@@ -124,18 +138,23 @@ class Inodes {
  * link) is another session.
  */
 const withoutRepeats = Effect.fnUntraced(function* (found: ReadonlyArray<Look>, repeated: ReadonlySet<string>) {
-  const survey = yield* FileSurvey
-  const paths = [...repeated].sort()
   const given = new Set<string>()
+  const keep = new Set(yield* oneForEachFile(repeated))
+  return found.filter(({ path }) => !repeated.has(path) || (keep.has(path) && !given.has(path) && given.add(path)))
+})
+
+/** Of the paths that lead to one file or directory the one without links, else the first. In order of path. */
+export const oneForEachFile = Effect.fnUntraced(function* (given: Iterable<string>) {
+  const survey = yield* FileSurvey
+  const paths = [...new Set(given)].sort()
   const reals = yield* survey.realPaths(paths)
   const kept = new Map<string, string>()
   for (const [index, path] of paths.entries()) {
     const real = reals[index]
-    const known = typeof real === "string" ? kept.get(real) : path
-    if (typeof real === "string" && (known === undefined || path === real)) kept.set(real, path)
+    const at = typeof real === "string" ? real : path
+    if (!kept.has(at) || path === at) kept.set(at, path)
   }
-  const keep = new Set(kept.values())
-  return found.filter(({ path }) => !repeated.has(path) || (keep.has(path) && !given.has(path) && given.add(path)))
+  return [...kept.values()].sort()
 })
 
 /** The databases among files of that name, and what the others are. They are opened by whoever reads them. */
@@ -146,7 +165,7 @@ export const whichDatabases = Effect.fnUntraced(function* (files: ReadonlyArray<
   for (const [index, path] of files.entries()) {
     const head = heads[index]
     if (head === undefined) continue
-    if (head instanceof SessionFileError) found.push({ path, reason: head.reason })
+    if (head instanceof SessionFileError) found.push({ path, reason: head.reason, why: "unread" })
     else if (head.head === true) found.push({ path, sizeBytes: head.sizeBytes, modifiedMs: head.modifiedMs })
     else if (head.type !== "Directory") found.push({ path, reason: "no SQLite database with a session" })
   }

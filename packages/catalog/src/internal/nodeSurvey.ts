@@ -1,8 +1,10 @@
 /** FileSurvey by Node's synchronous calls. */
 import * as Effect from "effect/Effect"
 import * as Fs from "node:fs"
+import * as Path from "node:path"
 import { SessionFileError } from "@pi-sessions/session-file/SessionFileError"
 import { type FileFacts, type FileHead, type FileSurvey, type HeadReader } from "../FileSurvey.ts"
+import * as Credentials from "./credentials.ts"
 import { HEAD_SIZES } from "./headSizes.ts"
 
 /** Files between two pauses, some milliseconds of work. */
@@ -20,8 +22,39 @@ const REASONS: { readonly [code: string]: string } = {
 }
 
 const failed = (path: string, operation: "list" | "read", cause: unknown): SessionFileError => {
+  if (cause instanceof SessionFileError) return cause
   const code = cause instanceof Error && "code" in cause ? String(cause.code) : ""
   return new SessionFileError({ path, operation, reason: REASONS[code] ?? (code === "" ? String(cause) : code) })
+}
+
+/** Opening a link fails, so that it is known which files are some. Windows has no such flag. */
+const NO_LINK = Fs.constants.O_NOFOLLOW
+
+/** Opens a file, unless it is a link to credentials. */
+const open = (path: string): number => {
+  if (NO_LINK === undefined) {
+    if (Fs.lstatSync(path).isSymbolicLink()) refuseCredentials(path)
+    return Fs.openSync(path, READ)
+  }
+  try {
+    return Fs.openSync(path, READ | NO_LINK)
+  } catch (cause) {
+    // The latter is what BSD says.
+    const isLink = cause instanceof Error && "code" in cause && (cause.code === "ELOOP" || cause.code === "EMLINK")
+    if (!isLink) throw cause
+    refuseCredentials(path)
+    return Fs.openSync(path, READ)
+  }
+}
+
+const refuseCredentials = (path: string): void => {
+  let at = path
+  for (let links = 0; links < Credentials.MOST_LINKS; links++) {
+    at = Path.resolve(Path.dirname(at), Fs.readlinkSync(at))
+    if (Credentials.isCredentials(at))
+      throw new SessionFileError({ path, operation: "read", reason: Credentials.REASON })
+    if (Fs.lstatSync(at, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return
+  }
 }
 
 const factsOf = (stats: Fs.Stats): FileFacts => ({
@@ -65,7 +98,7 @@ const each = <A>(
   })
 
 const headOf = <A>(path: string, read: HeadReader<A>, buffer: Buffer): FileHead<A> => {
-  const descriptor = Fs.openSync(path, READ)
+  const descriptor = open(path)
   try {
     const stats = Fs.fstatSync(descriptor)
     const type = typeOf(stats)

@@ -2,9 +2,11 @@
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Option from "effect/Option"
+import * as Path from "effect/Path"
 import type * as PlatformError from "effect/PlatformError"
-import { type SessionFileError, fromPlatform } from "@pi-sessions/session-file/SessionFileError"
+import { SessionFileError, fromPlatform } from "@pi-sessions/session-file/SessionFileError"
 import { type FileFacts, type FileHead, type FileSurvey, type HeadReader } from "../FileSurvey.ts"
+import * as Credentials from "./credentials.ts"
 import { HEAD_SIZES } from "./headSizes.ts"
 
 const factsOf = (info: FileSystem.File.Info): FileFacts => ({
@@ -17,20 +19,40 @@ const factsOf = (info: FileSystem.File.Info): FileFacts => ({
 const each = <A>(
   paths: ReadonlyArray<string>,
   operation: "list" | "read",
-  look: (path: string) => Effect.Effect<A, PlatformError.PlatformError>
+  look: (path: string) => Effect.Effect<A, PlatformError.PlatformError | SessionFileError>
 ): Effect.Effect<ReadonlyArray<A | SessionFileError>> =>
   Effect.forEach(paths, (path) =>
     look(path).pipe(
-      Effect.mapError(fromPlatform(path, operation)),
+      Effect.mapError((error) => (error instanceof SessionFileError ? error : fromPlatform(path, operation)(error))),
       Effect.catch((error) => Effect.succeed(error))
     )
   )
 
 export const make = Effect.gen(function* () {
   const fs = yield* FileSystem.FileSystem
+  const paths = yield* Path.Path
 
-  const headOf = <A>(path: string, read: HeadReader<A>): Effect.Effect<FileHead<A>, PlatformError.PlatformError> =>
+  /** Fails for a link to credentials. */
+  const refuseCredentials = Effect.fnUntraced(function* (path: string) {
+    if ((yield* Effect.orElseSucceed(fs.realPath(path), () => path)) === path) return
+    let at = path
+    for (let links = 0; links < Credentials.MOST_LINKS; links++) {
+      // What is no link cannot be read as one.
+      const target = yield* Effect.orElseSucceed(fs.readLink(at), () => undefined)
+      if (target === undefined) return
+      at = paths.resolve(paths.dirname(at), target)
+      if (Credentials.isCredentials(at)) {
+        return yield* new SessionFileError({ path, operation: "read", reason: Credentials.REASON })
+      }
+    }
+  })
+
+  const headOf = <A>(
+    path: string,
+    read: HeadReader<A>
+  ): Effect.Effect<FileHead<A>, PlatformError.PlatformError | SessionFileError> =>
     Effect.gen(function* () {
+      yield* refuseCredentials(path)
       // Opening a pipe would wait for somebody to write to it.
       const facts = factsOf(yield* fs.stat(path))
       if (facts.type !== "File") return { ...facts, head: undefined }

@@ -1,5 +1,6 @@
 /** What an entry is and holds, by its type. Nothing is taken for granted: a damaged payload is shown as far as it goes. */
 import { type Json, type JsonObject, isArray, isObject, numberAt, objectAt, stringAt } from "@pi-sessions/core/Json"
+import * as EntryTime from "@pi-sessions/core/EntryTime"
 import { type SessionEntry } from "@pi-sessions/core/SessionLine"
 import { type Depth, reaches } from "../TimelineDepth.ts"
 import { type TimelineItem } from "../TimelineItem.ts"
@@ -15,17 +16,8 @@ type Description = Omit<Described, "time" | "failed"> & { readonly failed?: bool
 export const describe = (entry: SessionEntry, payload: JsonObject): Described => ({
   failed: false,
   ...describeByType(entry, payload),
-  time: timeOf(entry, payload)
+  time: EntryTime.of(entry, payload)
 })
-
-/** The entry's own timestamp; that of its message where the entry has none that is a date. */
-const timeOf = (entry: SessionEntry, payload: JsonObject): string | undefined => {
-  const { timestamp } = entry
-  if (timestamp !== undefined && !Number.isNaN(Date.parse(timestamp))) return timestamp
-  const milliseconds = numberAt(objectAt(payload, "message") ?? {}, "timestamp")
-  const date = new Date(milliseconds ?? Number.NaN)
-  return Number.isNaN(date.getTime()) ? timestamp : date.toISOString()
-}
 
 const describeByType = (entry: SessionEntry, payload: JsonObject): Description => {
   switch (entry.type) {

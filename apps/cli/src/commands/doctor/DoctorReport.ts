@@ -1,6 +1,7 @@
 /** What `doctor` prints. */
 import { type Finding, format } from "@pi-sessions/catalog/SessionFinding"
 import type { Change } from "@pi-sessions/catalog/SessionRepair"
+import * as TerminalText from "@pi-sessions/report/TerminalText"
 
 export interface FileReport {
   readonly path: string
@@ -8,7 +9,12 @@ export interface FileReport {
   readonly findings: ReadonlyArray<Finding>
   /** Undefined without --fix, and where there was nothing to mend. */
   readonly repaired:
-    | { readonly path: string; readonly changes: ReadonlyArray<Change>; readonly left: ReadonlyArray<Finding> }
+    | {
+        readonly path: string
+        readonly id: string
+        readonly changes: ReadonlyArray<Change>
+        readonly left: ReadonlyArray<Finding>
+      }
     | undefined
 }
 
@@ -20,10 +26,16 @@ export const lines = ({ path, findings, repaired }: FileReport): ReadonlyArray<s
     ? []
     : [
         path,
-        ...findings.flatMap((finding) => [`  ${format(finding)}`, ...reactions(finding), ...mend(finding)]),
+        ...findings.flatMap((finding) => [
+          `  ${TerminalText.line(format(finding))}`,
+          ...reactions(finding),
+          ...mend(finding)
+        ]),
         ...(repaired === undefined
           ? []
-          : [`  repaired copy: ${repaired.path} (${counted(repaired.changes.length, "change")})`])
+          : [
+              `  repaired copy: ${repaired.path} (${counted(repaired.changes.length, "change")}), session ${repaired.id}`
+            ])
       ]
 
 const reactions = ({ pi }: Finding): ReadonlyArray<string> => {
@@ -41,10 +53,12 @@ export const document = (
   reports: ReadonlyArray<FileReport>,
   skipped: ReadonlyArray<{ readonly path: string; readonly reason: string }>
 ): string =>
-  JSON.stringify(
-    { sessions: reports.map((report) => ({ ...report, repaired: report.repaired ?? null })), skipped },
-    null,
-    2
+  TerminalText.json(
+    JSON.stringify(
+      { sessions: reports.map((report) => ({ ...report, repaired: report.repaired ?? null })), skipped },
+      null,
+      2
+    )
   )
 
 export const summary = (reports: ReadonlyArray<FileReport>): string => {

@@ -1,6 +1,8 @@
 /** Repaired copies beside their originals. Nothing that is there is ever written over. */
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
+import * as Path from "effect/Path"
+import * as SessionRepair from "@pi-sessions/catalog/SessionRepair"
 import * as Session from "@pi-sessions/core/Session"
 import * as SafeWrite from "@pi-sessions/session-file/SafeWrite"
 import { fromPlatform } from "@pi-sessions/session-file/SessionFileError"
@@ -10,10 +12,14 @@ const nameOf = (original: string, number: number): string => {
   return `${stem}.repaired${number === 1 ? "" : `-${number}`}.jsonl`
 }
 
-/** Writes the copy to the first free name, unless a copy with the same bytes is there; gives its path. */
-export const write = Effect.fnUntraced(function* (original: string, session: Session.Session) {
+/**
+ * Writes the copy to the first free name, unless a copy with the same bytes is there; gives its path and its id. It is
+ * a session of its own, made from the original as a fork is, so that each goes by its own id.
+ */
+export const write = Effect.fnUntraced(function* (original: string, repaired: Session.Session) {
   const fs = yield* FileSystem.FileSystem
-  const isThere = Effect.fnUntraced(function* (target: string) {
+  const { basename } = yield* Path.Path
+  const isThere = Effect.fnUntraced(function* (target: string, session: Session.Session) {
     const bytes = yield* fs.readFile(target)
     let at = 0
     for (const piece of Session.print(session.lines)) {
@@ -23,12 +29,13 @@ export const write = Effect.fnUntraced(function* (original: string, session: Ses
     return at === bytes.length
   })
   for (let number = 1; ; number++) {
-    const target = nameOf(original, number)
-    const written = yield* SafeWrite.write(target, Session.print(session.lines), "create").pipe(
+    const path = nameOf(original, number)
+    const { id, session } = SessionRepair.asCopy(repaired, original, basename(path))
+    const written = yield* SafeWrite.write(path, Session.print(session.lines), "create").pipe(
       Effect.as(true),
-      Effect.catchReason("PlatformError", "AlreadyExists", () => isThere(target)),
-      Effect.mapError(fromPlatform(target, "write"))
+      Effect.catchReason("PlatformError", "AlreadyExists", () => isThere(path, session)),
+      Effect.mapError(fromPlatform(path, "write"))
     )
-    if (written) return target
+    if (written) return { path, id }
   }
 })

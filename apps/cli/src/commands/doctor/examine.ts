@@ -7,24 +7,23 @@ import * as SessionRepair from "@pi-sessions/catalog/SessionRepair"
 import { stringAt } from "@pi-sessions/core/Json"
 import * as Session from "@pi-sessions/core/Session"
 import { SessionFileError, fromPlatform } from "@pi-sessions/session-file/SessionFileError"
-import { type SessionRef, SessionSource } from "@pi-sessions/session-file/SessionSource"
+import { SessionSource } from "@pi-sessions/session-file/SessionSource"
 import { CommandFailed, UsageError } from "../../Exit.ts"
+import * as Interruption from "../../Interruption.ts"
 import { Invocation } from "../../Invocation.ts"
 import * as StoredSessions from "../../StoredSessions.ts"
 import * as DoctorReport from "./DoctorReport.ts"
+import * as Patients from "./Patients.ts"
 import * as RepairedCopy from "./RepairedCopy.ts"
 
 export interface Input {
-  readonly paths: ReadonlyArray<string>
+  readonly sessions: ReadonlyArray<string>
   readonly fix: boolean
   readonly json: boolean
 }
 
-/** What a SessionFileError says of a path that is not there. */
-const NOT_THERE = "no such file or directory"
-
-/** The session at a path, also one without a header. */
-const readAnyway = Effect.fnUntraced(function* (ref: SessionRef) {
+/** The session of a patient, also one without a header. */
+const readAnyway = Effect.fnUntraced(function* ({ ref }: Patients.Patient) {
   const fs = yield* FileSystem.FileSystem
   const source = yield* SessionSource
   return yield* source
@@ -48,61 +47,62 @@ const cwdExists = Effect.fnUntraced(function* (session: Session.Session) {
 })
 
 /** A .jsonl file that was found, not named, may be anything; a session that lost its header still holds messages. */
-const isOther = (session: Session.Session, named: boolean): boolean =>
+const isOther = (session: Session.Session, { named }: Patients.Patient): boolean =>
   !named && session.header === undefined && !session.tree.getEntries().some(({ role }) => role !== undefined)
 
-const examineOne = Effect.fnUntraced(function* (ref: SessionRef, named: boolean, fix: boolean) {
-  const session = yield* readAnyway(ref)
-  if (isOther(session, named)) return undefined
+/** Each step may take long, and none can be interrupted: whoever interrupts is heard between them. */
+const examineOne = Effect.fnUntraced(function* (patient: Patients.Patient, fix: boolean) {
+  const { path } = patient.ref
+  const session = yield* readAnyway(patient)
+  yield* Interruption.point
+  if (isOther(session, patient)) return undefined
   const findings = SessionDoctor.examine(session, { cwdExists: yield* cwdExists(session) })
-  const report = { path: ref.path, entries: session.tree.getEntries().length, findings }
-  if (!fix || !findings.some((finding) => finding.mend !== null)) return { ...report, repaired: undefined }
+  yield* Interruption.point
+  const report = { path, entries: session.tree.getEntries().length, findings, repaired: undefined }
+  if (!fix || !findings.some((finding) => finding.mend !== null)) return report
   const { session: whole, changes } = SessionRepair.repair(session)
-  if (changes.length === 0) return { ...report, repaired: undefined }
-  const path = yield* RepairedCopy.write(ref.path, whole)
-  const left = SessionDoctor.examine(Session.read([...Session.print(whole.lines)]))
-  return { ...report, repaired: { path, changes, left: left.filter(isError) } }
+  yield* Interruption.point
+  if (changes.length === 0) return report
+  const copy = yield* RepairedCopy.write(path, whole)
+  const written = Session.read([...Session.print(whole.lines)])
+  yield* Interruption.point
+  const left = SessionDoctor.examine(written)
+  yield* Interruption.point
+  return { ...report, repaired: { ...copy, changes, left: left.filter(isError) } }
 })
 
 const isError = ({ severity }: Finding): boolean => severity === "error"
 
-const examineAll = Effect.fnUntraced(function* (input: Input, paths: ReadonlyArray<string>) {
+const examineAll = Effect.fnUntraced(function* (input: Input) {
   const invocation = yield* Invocation
-  const source = yield* SessionSource
-  const listing = yield* source.list.pipe(
-    Effect.catchTag("SessionFileError", (error) =>
-      Effect.fail(error.reason === NOT_THERE ? new UsageError({ text: error.message }) : error)
-    )
-  )
+  const { patients, unread } = yield* Patients.find(input.sessions)
   const reports: Array<DoctorReport.FileReport> = []
-  const skipped = [...listing.skipped]
-  const named = new Set(paths)
-  for (const [index, ref] of listing.sessions.entries()) {
-    yield* invocation.progress(`${index + 1} of ${listing.sessions.length}: ${ref.path}`)
-    const report = yield* examineOne(ref, named.has(ref.path), input.fix).pipe(
+  const skipped = [...unread]
+  for (const [index, patient] of patients.entries()) {
+    const { path } = patient.ref
+    yield* invocation.progress(`${index + 1} of ${patients.length}: ${path}`)
+    const report = yield* examineOne(patient, input.fix).pipe(
       Effect.catchTag("SessionFileError", (error) => Effect.succeed(error))
     )
-    if (report instanceof SessionFileError) skipped.push({ path: ref.path, reason: report.reason })
+    if (report instanceof SessionFileError) skipped.push({ path, reason: report.reason })
     else if (report !== undefined) reports.push(report)
   }
   yield* invocation.progress("")
-  return { reports, skipped, found: listing.sessions.length }
+  return { reports, skipped, found: patients.length }
 })
 
 export const run = Effect.fnUntraced(
   function* (input: Input) {
     const invocation = yield* Invocation
-    if (input.paths.includes(""))
-      return yield* new UsageError({ text: "a path is empty; give a session file or a directory" })
-    const paths = input.paths.map(invocation.resolve)
-    const { reports, skipped, found } = yield* examineAll(input, paths).pipe(
-      Effect.provide(StoredSessions.layerPaths(paths), { local: true })
-    )
+    if (input.sessions.includes(""))
+      return yield* new UsageError({ text: "a name is empty; give a session or a directory" })
+    const { reports, skipped, found } = yield* examineAll(input)
     for (const { path, reason } of skipped) yield* invocation.note(`warning: ${path}: ${reason}`)
     if (reports.length === 0 && skipped.length === 0) {
       const what =
         found === 0 ? "no .jsonl file" : `${found} .jsonl ${found === 1 ? "file" : "files"}, none of them a session`
-      return yield* new UsageError({ text: `no session found in ${paths.join(", ")}: ${what}` })
+      const where = input.sessions.map(invocation.resolve).join(", ")
+      return yield* new UsageError({ text: `no session found in ${where}: ${what}` })
     }
     if (input.json) yield* invocation.result(DoctorReport.document(reports, skipped))
     else for (const line of reports.flatMap(DoctorReport.lines)) yield* invocation.result(line)
@@ -117,5 +117,6 @@ export const run = Effect.fnUntraced(
     if (skipped.length > 0)
       return yield* new CommandFailed({ text: `${DoctorReport.counted(skipped.length, "file")} not examined` })
   },
-  Effect.ensuring(Effect.flatMap(Invocation, ({ progress }) => progress("")))
+  Effect.ensuring(Effect.flatMap(Invocation, ({ progress }) => progress(""))),
+  Effect.provide(StoredSessions.layer)
 )

@@ -12,7 +12,8 @@ import * as SessionPath from "@pi-sessions/core/SessionPath"
 import * as TerminalText from "@pi-sessions/report/TerminalText"
 import { PiEnvironment } from "@pi-sessions/session-file/PiEnvironment"
 import { SessionTarget } from "@pi-sessions/session-file/SessionTarget"
-import { CommandFailed, UsageError } from "../../Exit.ts"
+import { CommandFailed, UsageError, emptyFlag } from "../../Exit.ts"
+import * as Interruption from "../../Interruption.ts"
 import { Invocation } from "../../Invocation.ts"
 import * as ChosenSession from "../../ChosenSession.ts"
 import * as StoredSessions from "../../StoredSessions.ts"
@@ -49,16 +50,33 @@ const realCwd = Effect.fnUntraced(function* (given: Option.Option<string>) {
   return Option.some(yield* fs.realPath(cwd).pipe(Effect.orElseSucceed(() => cwd)))
 })
 
+const isDirectory = Effect.fnUntraced(function* (at: string) {
+  const fs = yield* FileSystem.FileSystem
+  return yield* fs.stat(at).pipe(
+    Effect.map(({ type }) => type === "Directory"),
+    Effect.orElseSucceed(() => false)
+  )
+})
+
 export const run = Effect.fnUntraced(function* (input: Input) {
   const invocation = yield* Invocation
   if (Option.isSome(input.out) && Option.isSome(input.sessionDir)) {
     return yield* new UsageError({ text: "--out and --session-dir both say where to write; give one of them" })
   }
+  const { cwd: given, out, sessionDir } = input
+  const empty = emptyFlag({ "--out": out, "--session-dir": sessionDir, "--cwd": given }, "give a path, or leave it out")
+  if (empty !== undefined) return yield* empty
   const { ref, session } = yield* ChosenSession.read(input.session)
   const { tree } = SessionMigration.toCurrent(session)
+  yield* Interruption.point
   const at = (yield* ChosenSession.entryId(tree, input.at)) ?? tree.leafId
   if (at === null) return yield* new UsageError({ text: "the session has no entry to fork at" })
   const cwd = yield* realCwd(input.cwd)
+  if (Option.isSome(cwd) && !(yield* isDirectory(cwd.value))) {
+    yield* invocation.note(
+      `warning: --cwd: ${cwd.value} is no directory; Pi will not open the session before it is one`
+    )
+  }
   const now = yield* Clock.currentTimeMillis
   const timestamp = new Date(now).toISOString()
   const header = {
@@ -69,6 +87,7 @@ export const run = Effect.fnUntraced(function* (input: Input) {
   }
   const forked = SessionFork.branch(session, at, header)
   if (forked === undefined) return yield* Effect.die(new Error("an entry of the tree is not in it"))
+  yield* Interruption.point
   const target = yield* targetOf(input, ref.path, cwd)
   const { path } = yield* Effect.flatMap(SessionTarget, (target) => target.write(forked)).pipe(
     Effect.provide(target, { local: true }),

@@ -1,5 +1,6 @@
 /** Which sessions `list` shows, and in which order. */
 import { type CatalogSession } from "@pi-sessions/catalog/CatalogSession"
+import { isWithin } from "@pi-sessions/catalog/WorkingDirectory"
 import * as GasTown from "@pi-sessions/core/GasTown"
 import { type ColumnName, type SortName } from "./ColumnName.ts"
 import { type ListedSession } from "./ListedSession.ts"
@@ -14,19 +15,9 @@ export interface Criteria {
   readonly name: string | undefined
 }
 
-const trimmed = (directory: string): string => (directory.length > 1 ? directory.replace(/[/\\]+$/, "") : directory)
-
-/** A header's directory may be of another system, so both separators count. */
-const isAtOrBelow = (directory: string, cwd: string): boolean => {
-  const at = trimmed(directory)
-  if (!cwd.startsWith(at)) return false
-  const next = cwd[at.length]
-  return next === undefined || next === "/" || next === "\\" || at === "/"
-}
-
 /** Whether a session may be shown, as far as its header and its file tell. */
 export const byHeader = (session: CatalogSession, { cwd, sinceMs, untilMs }: Criteria): boolean =>
-  (cwd.length === 0 || cwd.some((directory) => isAtOrBelow(directory, session.cwd))) &&
+  (cwd.length === 0 || cwd.some((directory) => isWithin(session.cwd, directory))) &&
   (sinceMs === undefined || session.modifiedMs >= sinceMs) &&
   (untilMs === undefined || session.modifiedMs <= untilMs)
 

@@ -3,6 +3,7 @@ import * as TerminalText from "@pi-sessions/report/TerminalText"
 import { type ColumnName } from "./ColumnName.ts"
 import { type ListedSession } from "./ListedSession.ts"
 import * as PointInTime from "../../PointInTime.ts"
+import { type Layout, pathText } from "../../ResultPrinter.ts"
 
 const GAP = "  "
 /** Columns are not cut to less. */
@@ -66,43 +67,27 @@ export const cellOf = (column: ColumnName, listed: ListedSession, ids: ReadonlyM
   }
 }
 
-const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" })
-const PICTURE = /\p{Extended_Pictographic}|\p{Regional_Indicator}/u
+const cut = (text: string, columns: number, keeps: "beginning" | "end"): string =>
+  keeps === "end" ? TerminalText.cutFront(text, columns) : TerminalText.cut(text, columns)
 
-/** Columns of a terminal that a text takes. Emoji that are put together of several take two like one. */
-export const width = (text: string): number => {
-  if (!PICTURE.test(text)) return TerminalText.width(text)
-  let columns = 0
-  for (const { segment } of graphemes.segment(text)) {
-    const each = TerminalText.width(segment)
-    columns += PICTURE.test(segment) ? Math.min(2, each) : each
-  }
-  return columns
-}
+/** A file's path is what `find` would print; directories that headers name stay as they are but for what steers a terminal. */
+const shown = (name: string | undefined, cell: string, layout: Layout): string =>
+  name === "path"
+    ? pathText(layout, cell)
+    : name === "cwd" || name === "parent"
+      ? TerminalText.exact(cell)
+      : TerminalText.line(cell)
 
-const cut = (text: string, columns: number, keeps: "beginning" | "end"): string => {
-  if (width(text) <= columns) return text
-  const parts = Array.from(graphemes.segment(text), ({ segment }) => segment)
-  if (keeps === "end") parts.reverse()
-  const kept: Array<string> = []
-  let used = 1
-  for (const part of parts) {
-    used += width(part)
-    if (used > columns) break
-    kept.push(part)
-  }
-  return keeps === "end" ? `…${kept.reverse().join("")}` : `${kept.join("")}…`
-}
-
-/** The lines of the table. They are made to fit into `columns` where that is given, as far as columns can be cut. */
+/** The lines of the table. They are made to fit into the layout's columns, as far as columns can be cut. */
 export const render = (
   names: ReadonlyArray<string>,
   rows: ReadonlyArray<ReadonlyArray<string>>,
-  columns: number | undefined
+  layout: Layout
 ): ReadonlyArray<string> => {
-  const cells = rows.map((row) => row.map((cell) => TerminalText.line(cell)))
+  const { columns } = layout
+  const cells = rows.map((row) => row.map((cell, at) => shown(names[at], cell, layout)))
   const widths = names.map((name, at) =>
-    cells.reduce((widest, row) => Math.max(widest, width(row[at] ?? "")), name.length)
+    cells.reduce((widest, row) => Math.max(widest, TerminalText.width(row[at] ?? "")), name.length)
   )
   const keeps = new Map<number, "beginning" | "end">()
   let over = columns === undefined ? 0 : widths.reduce((sum, one) => sum + one + GAP.length, -GAP.length) - columns
@@ -120,7 +105,7 @@ export const render = (
       .map((name, at) => {
         const part = keeps.get(at)
         const text = part === undefined ? (row[at] ?? "") : cut(row[at] ?? "", widths[at] ?? 0, part)
-        const space = " ".repeat(Math.max(0, (widths[at] ?? 0) - width(text)))
+        const space = " ".repeat(Math.max(0, (widths[at] ?? 0) - TerminalText.width(text)))
         return TO_THE_RIGHT.has(name) ? space + text : text + space
       })
       .join(GAP)

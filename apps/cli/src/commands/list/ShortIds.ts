@@ -5,9 +5,15 @@ const SHORTEST = 8
 
 /** By id. An id that two sessions share stands whole. */
 export const of = (ids: Iterable<string>): ReadonlyMap<string, string> => {
-  const sorted = [...new Set(ids)].sort()
+  const counts = new Map<string, number>()
+  for (const id of ids) counts.set(id, (counts.get(id) ?? 0) + 1)
+  const sorted = [...counts.keys()].sort()
   const short = new Map<string, string>()
   for (const [at, id] of sorted.entries()) {
+    if (counts.get(id) !== 1) {
+      short.set(id, id)
+      continue
+    }
     const length = Math.max(SHORTEST, shared(id, sorted[at - 1]) + 1, shared(id, sorted[at + 1]) + 1)
     // A beginning that ends in a dash looks as if something had been lost.
     short.set(id, id[length - 1] === "-" ? id.slice(0, length + 1) : id.slice(0, length))

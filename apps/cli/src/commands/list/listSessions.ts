@@ -4,12 +4,12 @@ import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
 import * as DocumentaryStores from "@pi-sessions/catalog/DocumentaryStores"
-import { type Catalog, SessionCatalog } from "@pi-sessions/catalog/SessionCatalog"
+import { type Catalog, type OtherFile, SessionCatalog } from "@pi-sessions/catalog/SessionCatalog"
 import * as SessionRole from "@pi-sessions/catalog/SessionRole"
 import type * as GasTown from "@pi-sessions/core/GasTown"
 import * as TerminalText from "@pi-sessions/report/TerminalText"
 import { SessionSource } from "@pi-sessions/session-file/SessionSource"
-import { CommandFailed, UsageError } from "../../Exit.ts"
+import { CommandFailed, UsageError, emptyFlag } from "../../Exit.ts"
 import { Invocation } from "../../Invocation.ts"
 import * as PointInTime from "../../PointInTime.ts"
 import * as ResultPrinter from "../../ResultPrinter.ts"
@@ -76,6 +76,9 @@ const criteriaOf = Effect.fnUntraced(function* (input: Input) {
 const checked = Effect.fnUntraced(function* (input: Input) {
   const refuse = (text: string) => new UsageError({ text })
   if (input.sessions.includes("")) return yield* refuse("--sessions is empty; give a session file or a directory")
+  const { cwd, name, rig } = input
+  const empty = emptyFlag({ "--cwd": cwd, "--name": name, "--rig": rig }, "leave it out, or give one")
+  if (empty !== undefined) return yield* empty
   if (input.json && input.ndjson)
     return yield* refuse("--json and --ndjson are two forms of one result; give one of them")
   if (input.others && input.documents) return yield* refuse("--others and --documents are two lists; give one of them")
@@ -161,32 +164,34 @@ const listSessions = Effect.fnUntraced(function* (input: Input, catalog: Catalog
     const try_ = catalog.sessions.length > 0 ? "; try fewer filters" : "; name a place with --sessions"
     return yield* new UsageError({ text: `no session matches: ${where(catalog)}; ${found}${try_}` })
   }
-  if (input.ndjson) return yield* ResultPrinter.lines(listed.map((one) => asJson(ListedSession.toJson(one))))
-  if (input.json) return yield* ResultPrinter.lines([asJson({ sessions: listed.map(ListedSession.toJson) }, 2)])
+  if (input.ndjson)
+    return yield* ResultPrinter.lines(listed.map((one) => ResultPrinter.json(ListedSession.toJson(one))))
+  if (input.json)
+    return yield* ResultPrinter.lines([ResultPrinter.json({ sessions: listed.map(ListedSession.toJson) }, 2)])
   const layout = yield* ResultPrinter.layout()
   const isIndexed = listed.some(({ messages }) => messages !== undefined)
   const columns = asked ?? (isIndexed ? INDEXED_COLUMNS : DEFAULT_COLUMNS)
   const ids = columns.includes("id") ? ShortIds.of(catalog.sessions.map(({ id }) => id)) : new Map<string, string>()
   const rows = listed.map((one) => columns.map((column) => SessionTable.cellOf(column, one, ids)))
-  yield* ResultPrinter.lines(SessionTable.render(columns, rows, layout.columns))
+  yield* ResultPrinter.lines(SessionTable.render(columns, rows, layout))
 })
 
 const listOthers = Effect.fnUntraced(function* (input: Input, catalog: Catalog) {
-  const { others } = catalog
-  if (input.json) return yield* ResultPrinter.lines([asJson({ others }, 2)])
+  const others = catalog.others.map(({ path, reason }) => ({ path, reason }))
   if (others.length === 0) {
     return yield* new UsageError({ text: `every file is a session: ${where(catalog)}` })
   }
-  yield* ResultPrinter.lines(
-    others.map((other) => (input.ndjson ? asJson(other) : TerminalText.line(`${other.path}: ${other.reason}`)))
-  )
+  if (input.json) return yield* ResultPrinter.lines([ResultPrinter.json({ others }, 2)])
+  const layout = yield* ResultPrinter.layout()
+  const told = ({ path, reason }: OtherFile) => `${ResultPrinter.pathText(layout, path)}: ${TerminalText.line(reason)}`
+  yield* ResultPrinter.lines(others.map((other) => (input.ndjson ? ResultPrinter.json(other) : told(other))))
 })
 
 const listDocuments = Effect.fnUntraced(function* (input: Input) {
   const invocation = yield* Invocation
   const documents = yield* DocumentaryStores.list({ cwd: invocation.cwd })
-  if (input.json) return yield* ResultPrinter.lines([asJson({ documents }, 2)])
-  if (input.ndjson) return yield* ResultPrinter.lines(documents.map((document) => asJson(document)))
+  if (input.json) return yield* ResultPrinter.lines([ResultPrinter.json({ documents }, 2)])
+  if (input.ndjson) return yield* ResultPrinter.lines(documents.map((document) => ResultPrinter.json(document)))
   const layout = yield* ResultPrinter.layout()
   const rows = documents.map(({ holds, is, modifiedMs, path, sizeBytes, store }) => [
     store,
@@ -196,12 +201,8 @@ const listDocuments = Effect.fnUntraced(function* (input: Input) {
     path,
     holds
   ])
-  yield* ResultPrinter.lines(
-    SessionTable.render(["store", "is", "size", "modified", "path", "holds"], rows, layout.columns)
-  )
+  yield* ResultPrinter.lines(SessionTable.render(["store", "is", "size", "modified", "path", "holds"], rows, layout))
 })
-
-const asJson = (value: unknown, indent?: number): string => TerminalText.json(JSON.stringify(value, null, indent))
 
 export const run = Effect.fnUntraced(
   function* (input: Input) {
@@ -215,7 +216,7 @@ export const run = Effect.fnUntraced(
       sessions: input.sessions,
       cwd: invocation.cwd,
       // The index has no columns for these.
-      useIndex: !/\b(version|parent)\b/.test(columns)
+      readHeaders: input.json || input.ndjson || /\b(version|parent)\b/.test(columns)
     })
     if (!input.others && catalog.others.length > 0) {
       const files =

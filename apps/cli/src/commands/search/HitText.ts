@@ -3,7 +3,7 @@ import type { BranchPosition, HitLine, SearchHit } from "@pi-sessions/catalog/Se
 import type { CatalogSession } from "@pi-sessions/catalog/CatalogSession"
 import type { TextRange } from "@pi-sessions/catalog/SearchPattern"
 import * as TerminalText from "@pi-sessions/report/TerminalText"
-import { type Layout, paint } from "../../ResultPrinter.ts"
+import { type Layout, paint, pathText } from "../../ResultPrinter.ts"
 import * as PointInTime from "../../PointInTime.ts"
 
 /** Characters of a line to show in a pipe, which has no width. */
@@ -21,7 +21,7 @@ export const heading = (layout: Layout, { cwd, id, path, timestamp }: CatalogSes
   const facts = [timeOf(timestamp), cwd].filter((fact) => fact !== "").map((fact) => TerminalText.line(fact))
   return [
     [paint(layout, "bold", TerminalText.line(id)), ...facts].join("  "),
-    paint(layout, "dim", TerminalText.line(path))
+    paint(layout, "dim", pathText(layout, path))
   ]
 }
 

@@ -2,7 +2,6 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import * as Stdio from "effect/Stdio"
 import * as Stream from "effect/Stream"
 import { SearchFiles } from "@pi-sessions/catalog/SearchFiles"
 import type { SearchHit } from "@pi-sessions/catalog/SearchHit"
@@ -11,8 +10,7 @@ import type { SearchScope } from "@pi-sessions/catalog/SearchScope"
 import { type Catalog, SessionCatalog } from "@pi-sessions/catalog/SessionCatalog"
 import { type SearchNote, type SearchQuery, SessionSearch } from "@pi-sessions/catalog/SessionSearch"
 import type * as GasTown from "@pi-sessions/core/GasTown"
-import * as TerminalText from "@pi-sessions/report/TerminalText"
-import { CommandFailed, UsageError } from "../../Exit.ts"
+import { CommandFailed, UsageError, emptyFlag } from "../../Exit.ts"
 import { Invocation } from "../../Invocation.ts"
 import * as PointInTime from "../../PointInTime.ts"
 import * as ResultPrinter from "../../ResultPrinter.ts"
@@ -52,6 +50,9 @@ const refuse = (text: string) => new UsageError({ text })
 
 const checked = Effect.fnUntraced(function* (input: Input) {
   if (input.sessions.includes("")) return yield* refuse("--sessions is empty; give a session file or a directory")
+  const { cwd, model, rig, tool } = input
+  const empty = emptyFlag({ "--cwd": cwd, "--rig": rig, "--model": model, "--tool": tool }, "leave it out, or give one")
+  if (empty !== undefined) return yield* empty
   if (input.json && input.ndjson)
     return yield* refuse("--json and --ndjson are two forms of one result; give one of them")
   if (input.count && input.filesWithMatches)
@@ -90,20 +91,8 @@ const filterOf = Effect.fnUntraced(function* (input: Input) {
 const scopeOf = (input: Input): SearchScope =>
   Option.getOrElse(input.scope, () => (input.tool.length > 0 ? "conversations" : "prompts"))
 
-const asJson = (value: unknown, indent?: number): string => TerminalText.json(JSON.stringify(value, null, indent))
-
-/** Writes texts as they come; who reads us may have enough, and then no more are looked for. */
-const print = (texts: Stream.Stream<string>) =>
-  Effect.gen(function* () {
-    const stdio = yield* Stdio.Stdio
-    yield* Stream.run(texts, stdio.stdout({ endOnDone: false }))
-  }).pipe(
-    Effect.catchReason("PlatformError", "Unknown", (reason, error) =>
-      reason.cause instanceof Error && "code" in reason.cause && reason.cause.code === "EPIPE"
-        ? Effect.void
-        : Effect.fail(error)
-    )
-  )
+/** Whether the result is of sessions, and a limit too. */
+const ofSessions = ({ count, filesWithMatches }: Input): boolean => count || filesWithMatches
 
 /** Sessions with how many texts match in each, in the order in which they were found. */
 const bySession = (hits: ReadonlyArray<SearchHit>) => {
@@ -118,7 +107,7 @@ const hitTexts = (
   layout: ResultPrinter.Layout,
   hits: Stream.Stream<SearchHit>
 ): Stream.Stream<string> => {
-  if (input.ndjson) return Stream.map(hits, (hit) => `${asJson(HitJson.hit(hit))}\n`)
+  if (input.ndjson) return Stream.map(hits, (hit) => `${ResultPrinter.json(HitJson.hit(hit))}\n`)
   let last: SearchHit["session"] | undefined
   return Stream.map(hits, (hit) => {
     const isNext = last !== hit.session
@@ -133,12 +122,18 @@ const hitTexts = (
 }
 
 /** Paths or counts: a line as soon as all of a session is known. */
-const sessionTexts = (input: Input, hits: Stream.Stream<SearchHit>): Stream.Stream<string> =>
+const sessionTexts = (
+  input: Input,
+  layout: ResultPrinter.Layout,
+  hits: Stream.Stream<SearchHit>
+): Stream.Stream<string> =>
   hits.pipe(
     Stream.groupAdjacentBy(({ session }) => session),
+    Stream.take(Option.getOrElse(input.limit, () => Infinity)),
     Stream.map(([session, { length: count }]) => {
-      if (input.ndjson) return `${asJson({ ...HitJson.session(session), ...(input.count ? { count } : {}) })}\n`
-      const path = TerminalText.line(session.path)
+      if (input.ndjson)
+        return `${ResultPrinter.json({ ...HitJson.session(session), ...(input.count ? { count } : {}) })}\n`
+      const path = ResultPrinter.pathText(layout, session.path)
       return input.count ? `${count}\t${path}\n` : `${path}\n`
     })
   )
@@ -147,12 +142,14 @@ const asDocument = Effect.fnUntraced(function* (input: Input, query: SearchQuery
   const found = yield* Stream.runCollect(hits)
   if (found.length === 0) return
   const searched = { pattern: input.pattern, scope: query.scope, sessions: query.sessions.length }
-  const result =
-    input.count || input.filesWithMatches
-      ? bySession(found).map(([session, count]) => ({ ...HitJson.session(session), ...(input.count ? { count } : {}) }))
-      : found.map(HitJson.hit)
-  const name = input.count || input.filesWithMatches ? "sessions" : "hits"
-  yield* print(Stream.make(`${asJson({ searched, [name]: result }, 2)}\n`))
+  const limit = Option.getOrElse(input.limit, () => Infinity)
+  const result = ofSessions(input)
+    ? bySession(found)
+        .slice(0, limit)
+        .map(([session, count]) => ({ ...HitJson.session(session), ...(input.count ? { count } : {}) }))
+    : found.map(HitJson.hit)
+  const name = ofSessions(input) ? "sessions" : "hits"
+  yield* ResultPrinter.stream(Stream.make(`${ResultPrinter.json({ searched, [name]: result }, 2)}\n`))
 })
 
 const nothing = (
@@ -189,12 +186,12 @@ const searchAll = Effect.fnUntraced(function* (input: Input, pattern: SearchPatt
     pattern,
     scope: scopeOf(input),
     filter: yield* filterOf(input),
-    positions: !input.count && !input.filesWithMatches,
+    positions: !ofSessions(input),
     context: {
       before: Option.getOrElse(input.before, () => context),
       after: Option.getOrElse(input.after, () => context)
     },
-    ...(Option.isSome(input.limit) ? { limit: input.limit.value } : {}),
+    ...(ofSessions(input) || Option.isNone(input.limit) ? {} : { limit: input.limit.value }),
     onNote: ({ path, reason }: SearchNote) => {
       unread++
       return invocation.note(`warning: ${path}: ${reason}`)
@@ -209,8 +206,11 @@ const searchAll = Effect.fnUntraced(function* (input: Input, pattern: SearchPatt
     })
   )
   if (input.json) yield* asDocument(input, query, hits)
-  else if (input.count || input.filesWithMatches) yield* print(sessionTexts(input, hits))
-  else yield* print(hitTexts(input, yield* ResultPrinter.layout(), hits))
+  else {
+    const layout = yield* ResultPrinter.layout()
+    const texts = ofSessions(input) ? sessionTexts : hitTexts
+    yield* ResultPrinter.stream(texts(input, layout, hits))
+  }
   yield* invocation.progress("")
   if (found === 0) return yield* nothing(input, query, catalog, unread)
 })
@@ -233,7 +233,7 @@ export const run = Effect.fnUntraced(
     const found = yield* catalog.list({ sessions: input.sessions, cwd: invocation.cwd, useIndex: false })
     if (found.others.length > 0) {
       const files = found.others.length === 1 ? "1 file is" : `${found.others.length} files are`
-      yield* invocation.note(`note: ${files} no session or could not be read; see list --others`)
+      yield* invocation.note(`note: ${files} no session or could not be read; see list --others, and doctor`)
     }
     return yield* searchAll(input, pattern, found)
   },

@@ -7,6 +7,7 @@ import * as TerminalText from "@pi-sessions/report/TerminalText"
 import * as Timeline from "@pi-sessions/report/Timeline"
 import { type Depth } from "@pi-sessions/report/TimelineDepth"
 import { CommandFailed, UsageError } from "../../Exit.ts"
+import * as Interruption from "../../Interruption.ts"
 import * as ResultPrinter from "../../ResultPrinter.ts"
 import * as ChosenSession from "../../ChosenSession.ts"
 import * as StoredSessions from "../../StoredSessions.ts"
@@ -59,8 +60,10 @@ export const run = Effect.fnUntraced(
     }
     const read = yield* ChosenSession.read(input.session)
     const { tree } = SessionMigration.toCurrent(read.session)
+    yield* Interruption.point
     const timeline = Timeline.make(read.session, yield* ChosenSession.entryId(tree, input.branch))
     if (timeline === undefined) return yield* Effect.die(new Error("an entry of the tree is not in it"))
+    yield* Interruption.point
     const layout = yield* ResultPrinter.layout(Option.getOrUndefined(input.width))
     if (input.raw) return yield* raw(timeline, layout)
     if (input.json) return yield* ResultPrinter.lines(document(read, timeline, input.depth))

@@ -8,6 +8,7 @@ import * as TerminalText from "@pi-sessions/report/TerminalText"
 import * as TreeDrawing from "@pi-sessions/report/TreeDrawing"
 import { CommandFailed } from "../../Exit.ts"
 import { Invocation } from "../../Invocation.ts"
+import * as Interruption from "../../Interruption.ts"
 import * as ResultPrinter from "../../ResultPrinter.ts"
 import * as ChosenSession from "../../ChosenSession.ts"
 import * as StoredSessions from "../../StoredSessions.ts"
@@ -103,6 +104,7 @@ export const run = Effect.fnUntraced(
   function* (input: Input) {
     const read = yield* ChosenSession.read(input.session)
     const session = SessionMigration.toCurrent(read.session)
+    yield* Interruption.point
     if (input.json) return yield* ResultPrinter.lines(document(read, session))
     const layout = yield* ResultPrinter.layout(Option.getOrUndefined(input.width))
     const options = {
