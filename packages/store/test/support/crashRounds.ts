@@ -86,10 +86,14 @@ export const heldIn = Effect.fnUntraced(function* (directory: string) {
 export const reopen = Effect.fnUntraced(function* (directory: string) {
   const location = { directory, sessionId }
   const store = yield* SessionStore
-  if ((yield* store.active(location)) === undefined) return []
+  const active = yield* store.active(location)
+  if (active === undefined) return []
   const repairs = yield* Effect.scoped(Effect.map(store.writer(location), (writer) => writer.repairs)).pipe(
     Effect.catchTag("StoreNotActive", () => Effect.succeed<ReadonlyArray<string>>([]))
   )
+  // A migration that is killed between its two renames leaves no container in the place, and the file in use.
+  const isThere = Fs.existsSync(Path.join(directory, `${sessionId}.v2`))
+  if (!isThere && active.active !== "native_v2") return repairs
   const { findings } = yield* store.verify(location)
   const [first] = findings
   if (first !== undefined) return yield* Effect.die(new Error(StoreVerify.format(first)))
