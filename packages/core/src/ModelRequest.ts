@@ -51,10 +51,7 @@ export const modelOf = (message: JsonObject): ModelContext.TargetModel => ({
 export const isAnswer = (message: JsonObject): boolean =>
   message["role"] === "assistant" && message["stopReason"] !== "error" && message["stopReason"] !== "aborted"
 
-/** The profile of the Pi that asked for what follows `branch`: 1.5 puts a system message before its first prompt. */
-export const profileOf = (branch: ReadonlyArray<SessionEntry>): PiProfile => (branch.some(isOf15) ? "1.5" : "0.78")
-
-/** Whether only 1.5 writes such an entry. */
+/** Whether only 1.5 writes such an entry: it puts a system message before its first prompt. */
 export const isOf15 = (entry: SessionEntry): boolean => entry.role === "system" || entry.type === "context_edit"
 
 /** Whether the model reads the same in both: times, signatures and what else is not shown to it do not count. */

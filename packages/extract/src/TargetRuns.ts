@@ -6,7 +6,7 @@
  * or the tools, a model that gets to see other thinking. Every answer is a target in one run only; where branches share
  * their beginning, the shared answers are targets of the first branch and context of the others.
  */
-import { type JsonObject, objectAt } from "@pi-sessions/core/Json"
+import { type JsonObject } from "@pi-sessions/core/Json"
 import * as ModelContext from "@pi-sessions/core/ModelContext"
 import * as ModelRequest from "@pi-sessions/core/ModelRequest"
 import { type PiProfile } from "@pi-sessions/core/PiProfile"
@@ -115,7 +115,7 @@ class RunCutter {
       told = this.#told.get(branch[at - 1]?.id ?? "") ?? told
       if (this.#profile === undefined && ModelRequest.isOf15(entry)) profile = "1.5"
       if (entry.role !== "assistant" || entry.type !== "message") continue
-      const message = objectAt(entry.decode(), "message")
+      const [message] = this.#messagesOf(entry, profile)
       // One that says nothing is nobody's target, and what is sent after it does not depend on it.
       if (message === undefined || !ModelRequest.isAnswer(message) || !saysSomething(message)) continue
       const asked = this.#ask(branch, at, { model: ModelRequest.modelOf(message), profile, told }, sent)
