@@ -12,6 +12,12 @@ export const CURRENT_VERSION = 3
 export const HYDRATED_ENTRY_TYPE = "pi-sessions.hydrated"
 
 /**
+ * Field of an entry that is an answer which hydration made: no model gave it behind the context that it stands in. The
+ * answers that follow it in the session are genuine. Sessions whose custom entry says `marks: "answers"` have it.
+ */
+export const HYDRATED_FIELD = "hydrated"
+
+/**
  * Pi's rule for ids it makes or is given by `--session-id` (0.78.0, `assertValidSessionId`); it does not check the id
  * of a file it opens.
  */

@@ -63,7 +63,11 @@ export interface Envelope {
   /** The `timestamp`, or where its value lies in the source, to be decoded when someone asks. */
   readonly timestamp: string | Range | undefined
   readonly recovered: boolean
+  /** See `SessionEntry`; absent where nobody looked. */
+  readonly longStrings?: ReadonlyArray<number>
 }
+
+const NONE: ReadonlyArray<number> = []
 
 /** The header: `{"type":"session","id":...}`. */
 export class HeaderLine extends SessionLine {
@@ -90,6 +94,11 @@ export class SessionEntry extends SessionLine {
   readonly role: string | undefined
   /** True when the entry shared its line with another value, so Pi does not see it. */
   readonly recovered: boolean
+  /**
+   * Where long string values begin and end in `source`, in pairs, quotes excluded: of those that the reader found, that
+   * are well-formed, and that `JSON.stringify` would write in the same bytes.
+   */
+  readonly longStrings: ReadonlyArray<number>
   readonly #timestamp: string | Range | undefined
 
   constructor(
@@ -107,6 +116,7 @@ export class SessionEntry extends SessionLine {
     this.parentId = envelope.parentId
     this.role = envelope.role
     this.recovered = envelope.recovered
+    this.longStrings = envelope.longStrings ?? NONE
     this.#timestamp = envelope.timestamp
   }
 
@@ -137,15 +147,23 @@ export class SessionEntry extends SessionLine {
   /** This entry as a line of its own, with a newline, also where its file broke off or something was glued to it. */
   standalone(): SessionEntry {
     if (this.terminated && !this.recovered) return this
-    const { type, id, parentId, role } = this
+    const { type, id, longStrings, parentId, role } = this
     return new SessionEntry(this.source, this.start, this.end, this.line, this.byteOffset, true, {
       type,
       id,
       parentId,
       role,
       timestamp: this.#timestamp,
-      recovered: false
+      recovered: false,
+      longStrings
     })
+  }
+
+  /** This entry with other bytes in place of its line, newline excluded, that say the same of type, ids, role and time. */
+  withLine(bytes: Uint8Array): SessionEntry {
+    const { byteOffset, id, line, parentId, recovered, role, terminated, timestamp, type } = this
+    const envelope = { type, id, parentId, role, timestamp, recovered }
+    return new SessionEntry(bytes, 0, bytes.length, line, byteOffset, terminated, envelope)
   }
 
   /** This entry with another payload, in the same place of the file. */

@@ -44,6 +44,8 @@ const knownStringIn = (bytes: Uint8Array, range: Range, previous = ""): string |
 /** How often, at the most, the bytes of a damaged line are walked in search of whole entries. */
 const RECOVERY_WORK = 32
 
+const NONE: ReadonlyArray<number> = []
+
 const isSpace = (byte: number): boolean => byte === 0x20 || byte === 0x0d || byte === 0x09
 
 export interface SessionReaderOptions {
@@ -71,6 +73,8 @@ export class SessionReader {
   /** Lines of one type come in a row, and other programs have types that are not known here. */
   #previousType = ""
   #sawCrlf = false
+  /** Of the line that is being read. */
+  #isUtf8 = true
   /** Pieces of a line whose newline has not come yet. */
   #pending: Array<Uint8Array> = []
   #line = 0
@@ -166,6 +170,7 @@ export class SessionReader {
   /** `bytes[end]` is a newline. `terminated` tells whether it is in the file. */
   #readLine(bytes: Uint8Array, lineStart: number, end: number, terminated: boolean, validUtf8: boolean): void {
     const number = ++this.#line
+    this.#isUtf8 = validUtf8
     let start = lineStart
     let offset = this.#offset
     this.#offset += end - start + (terminated ? 1 : 0)
@@ -258,7 +263,8 @@ export class SessionReader {
         parentId,
         role: type === "message" ? knownStringIn(bytes, scanner.role) : undefined,
         timestamp: hasTimestamp ? { start: timestamp.start, end: timestamp.end } : undefined,
-        recovered
+        recovered,
+        longStrings: this.#isUtf8 ? scanner.longStrings : NONE
       })
     )
   }

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import * as Util from "node:util"
 import { isObject, type Json } from "../src/Json.ts"
-import { JsonScanner } from "../src/internal/jsonScanner.ts"
+import { JsonScanner, LONG_BYTES } from "../src/internal/jsonScanner.ts"
 import * as settings from "./support/settings.ts"
 
 type Random = SeededRandom.SeededRandom
@@ -34,6 +34,36 @@ const strings = [
   ":",
   "true"
 ] as const
+
+/** What ends a string, or cannot stand in one. */
+const broken = ["\\x", "\\u00g0", "\\u12", "\u0007", "\n", "\\"] as const
+/** Escapes that `JSON.stringify` writes, and others of the same characters. */
+const escapes = ["\\u001b", "\\u0000", "\\u000b", "\\u001B", "\\u0008", "\\u000A", "\\u007f", "\\ud83d", "\\/"] as const
+
+/** A string of up to 300 KB, seldom no JSON, of pieces that are seldom written otherwise than `JSON.stringify` does. */
+const longString = (random: Random): string => {
+  const plain = [
+    "a",
+    "line after line ",
+    '\\"',
+    "\\\\",
+    "\\n",
+    "\\t",
+    "é",
+    "日本語",
+    "😀",
+    "\u2028",
+    "\u007f",
+    "x".repeat(40)
+  ]
+  const length = random.chance(0.02) ? 20_000 + random.int(40_000) : random.int(120)
+  const oddEvery = random.chance(0.5) ? 0 : 1 / (1 + length)
+  const text = Array.from({ length }, () => {
+    if (random.chance(oddEvery)) return random.pick(random.chance(0.8) ? escapes : broken)
+    return random.pick(["\\u001b", ...plain])
+  })
+  return `"${text.join("")}"`
+}
 
 const numbers = [
   "0",
@@ -206,6 +236,45 @@ describe("JsonScanner", () => {
       assert.strictEqual(mutants, 4 * count)
       if (settings.isMany(count)) assert.isAbove(valid, 0)
       settings.note(`JsonScanner: ${count} documents, ${mutants} mutants of which ${valid} are JSON`)
+    },
+    settings.patience
+  )
+
+  it(
+    "walks long strings as JSON.parse does, and tells the well-formed ones that JSON.stringify writes alike",
+    () => {
+      const count = settings.fuzz(3000)
+      const scanner = new JsonScanner()
+      let told = 0
+      let refused = 0
+      for (const seed of settings.seeds(count)) {
+        const random = SeededRandom.make(seed)
+        const texts = Array.from({ length: 1 + random.int(4) }, () => longString(random))
+        const keyed = random.chance(0.5)
+        const pieces = texts.map((text) => (keyed ? `${longString(random)}:${text}` : text))
+        const bytes = Buffer.from(keyed ? `{${pieces.join(",")}}` : `[${pieces.join(",")}]`)
+        const isJson = compare(scanner, random, bytes, () => `seed ${seed}`)
+        if (!isJson) refused++
+        const buffer = Buffer.concat([bytes, Buffer.from("\n")])
+        if (scanner.scan(buffer, 0, bytes.length) !== bytes.length) continue
+        const found: Array<string> = []
+        const { longStrings } = scanner
+        for (let at = 0; at < longStrings.length; at += 2) {
+          found.push(buffer.toString("utf8", longStrings[at], longStrings[at + 1]))
+        }
+        const expected = texts
+          .filter(
+            (text) =>
+              Buffer.byteLength(text) >= LONG_BYTES + 2 && JSON.stringify(JSON.parse(text).toWellFormed()) === text
+          )
+          .map((text) => text.slice(1, -1))
+        assert.deepStrictEqual(found, expected, `seed ${seed}`)
+        told += found.length
+      }
+      if (settings.isMany(count)) {
+        assert.isAbove(told, count / 4)
+        assert.isAbove(refused, count / 50)
+      }
     },
     settings.patience
   )

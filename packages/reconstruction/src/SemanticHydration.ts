@@ -5,9 +5,9 @@
  */
 import { type UnknownBlock, isImageBlock, isTextBlock, isThinkingBlock } from "@pi-sessions/core/ContentBlock"
 import * as EntryId from "@pi-sessions/core/EntryId"
-import { type JsonObject } from "@pi-sessions/core/Json"
+import { type JsonObject, objectAt } from "@pi-sessions/core/Json"
 import * as Session from "@pi-sessions/core/Session"
-import { HYDRATED_ENTRY_TYPE } from "@pi-sessions/core/SessionHeader"
+import { HYDRATED_ENTRY_TYPE, HYDRATED_FIELD } from "@pi-sessions/core/SessionHeader"
 import { HeaderLine, SessionEntry } from "@pi-sessions/core/SessionLine"
 import { type Usage } from "@pi-sessions/core/Usage"
 import * as ChatRepeats from "./ChatRepeats.ts"
@@ -134,7 +134,7 @@ class LinearWriter {
   #mark(source: ThreadEntry): void {
     this.#append(source, "hydrated", "custom", {
       customType: HYDRATED_ENTRY_TYPE,
-      data: { threadId: this.#thread.id, mode: "semantic" }
+      data: { threadId: this.#thread.id, mode: "semantic", marks: "answers" }
     })
     this.#firstOf.delete(source.id)
   }
@@ -145,7 +145,9 @@ class LinearWriter {
     const id = EntryId.derive(this.#ids, this.#thread.id, source.id, part)
     this.#ids.add(id)
     const parentId = this.#entries.at(-1)?.id ?? null
-    const entry = SessionEntry.make({ type, id, parentId, timestamp: this.#timestampOf(source), ...rest })
+    const isAnswer = objectAt(rest, "message")?.["role"] === "assistant"
+    const mark = isAnswer ? { [HYDRATED_FIELD]: true } : {}
+    const entry = SessionEntry.make({ type, id, parentId, timestamp: this.#timestampOf(source), ...rest, ...mark })
     this.#entries.push(entry)
     if (!this.#firstOf.has(source.id)) this.#firstOf.set(source.id, this.#entries.length - 1)
   }

@@ -38,6 +38,11 @@ const CONTAINER = /\.v2(\.(staging|retired)-[0-9]+)?$/
 
 /** Bytes read at a time. */
 const CHUNK_BYTES = 1 << 20
+/** Bytes read at a time at first: who wants to know what a file is goes no further. */
+const SMALL_BYTES = 1 << 16
+const FIRST_BYTES = 1 << 18
+/** Larger sessions are read in pieces. */
+const WHOLE_BYTES = 1 << 28
 /** A header longer than this is not looked for by Pi 1.5 either. */
 const HEADER_BYTES = 1 << 20
 
@@ -121,11 +126,18 @@ const make = Effect.fnUntraced(function* (paths: ReadonlyArray<string>) {
     return { sessions: [...sessions.values()].sort((a, b) => (a.path < b.path ? -1 : 1)), containers, skipped }
   }).pipe(Effect.withSpan("SessionSource.list"))
 
-  const chunks = (ref: SessionRef) =>
+  const chunks = (ref: SessionRef) => {
     // The memory of a chunk costs more than reading a small file; one byte more than the file has shows its end.
-    fs
-      .stream(ref.path, { chunkSize: Math.min(CHUNK_BYTES, Math.max(ref.sizeBytes + 1, 4096)) })
-      .pipe(Stream.mapError(fromPlatform(ref.path, "read")))
+    const small = fs.stream(ref.path, { chunkSize: Math.min(SMALL_BYTES, Math.max(ref.sizeBytes + 1, 4096)) })
+    const all =
+      ref.sizeBytes < FIRST_BYTES
+        ? small
+        : Stream.concat(
+            fs.stream(ref.path, { chunkSize: SMALL_BYTES, bytesToRead: FIRST_BYTES }),
+            fs.stream(ref.path, { chunkSize: CHUNK_BYTES, offset: FIRST_BYTES })
+          )
+    return Stream.mapError(all, fromPlatform(ref.path, "read"))
+  }
 
   const lines = (ref: SessionRef): Stream.Stream<SessionLine, SessionFileError> =>
     Stream.suspend(() => {
@@ -140,7 +152,7 @@ const make = Effect.fnUntraced(function* (paths: ReadonlyArray<string>) {
 
   const read = Effect.fn("SessionSource.read")(function* (ref: SessionRef) {
     const parts: Array<Uint8Array> = []
-    if (ref.sizeBytes <= CHUNK_BYTES) {
+    if (ref.sizeBytes <= WHOLE_BYTES) {
       parts.push(yield* fs.readFile(ref.path).pipe(Effect.mapError(fromPlatform(ref.path, "read"))))
     } else {
       yield* Stream.runForEach(chunks(ref), (chunk) => Effect.sync(() => parts.push(chunk)))

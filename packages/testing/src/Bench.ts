@@ -12,6 +12,10 @@ export interface Contender {
   readonly command: readonly [string, ...ReadonlyArray<string>]
   /** The program prints `{"ms": ..., "mb": ...}` as its last line; without this the whole process is timed. */
   readonly reports?: boolean
+  /** The whole process is timed, and its peak is measured too: a program that Node runs. */
+  readonly peaks?: boolean
+  /** Done before each run, untimed. */
+  readonly prepare?: () => void
 }
 
 /** What a program that reports measured of itself. */
@@ -51,11 +55,17 @@ export const reportMedian = async (work: () => unknown, runs = 7): Promise<void>
   process.stdout.write(`${JSON.stringify({ ms: median(times), mb } satisfies Report)}\n`)
 }
 
-const runOnce = ({ command: [program, ...args], reports, name }: Contender): Report => {
+const PEAK = new URL("./internal/printPeak.ts", import.meta.url)
+
+const runOnce = ({ command: [program, ...args], peaks, prepare, reports, name }: Contender): Report => {
+  prepare?.()
+  const env = peaks === true ? { ...process.env, NODE_OPTIONS: `--import=${PEAK.href}` } : process.env
   const start = performance.now()
-  const child = spawnSync(program, args, { encoding: "utf8", maxBuffer: 1 << 26 })
+  const child = spawnSync(program, args, { encoding: "utf8", maxBuffer: 1 << 26, env })
   const ms = performance.now() - start
   if (child.status !== 0) throw new Error(`${name} failed (${child.status ?? child.signal}):\n${child.stderr}`)
+  const peak = /^peak (\d+) kB$/mu.exec(child.stderr)?.[1]
+  if (peaks === true && peak !== undefined) return { ms, mb: Number(peak) / 1e3 }
   if (reports !== true) return { ms }
   const parsed: Report = JSON.parse(child.stdout.trimEnd().split("\n").at(-1) ?? "")
   return parsed

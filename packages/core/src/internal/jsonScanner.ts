@@ -2,10 +2,12 @@
  * A validating JSON scanner over bytes that reads a session line's envelope on the way.
  *
  * It accepts exactly what `JSON.parse` accepts (property-tested against it) but builds no values: strings are walked
- * with one table look-up a byte and never decoded, which is why reading envelopes is faster than parsing. One scanner
- * is reused for all lines of a session; the fields describe the last value scanned.
+ * and never decoded, which is why reading envelopes is faster than parsing: short ones here with one table look-up a
+ * byte, long ones by WebAssembly. One scanner is reused for all lines of a session; the fields describe the last value
+ * scanned.
  */
 
+import { AT_FAULT, AT_QUOTE, REWRITTEN, byteModule } from "./byteModule.ts"
 import { decodeUtf8 } from "./utf8.ts"
 
 /** 0 = plain string byte; 1 = quote; 2 = backslash; 3 = control byte, not allowed raw in a string. */
@@ -17,6 +19,14 @@ STRING_CLASS[0x5c] = 2
 /** Bytes that may follow a backslash, apart from `u`. */
 const ESCAPE = new Uint8Array(256)
 for (const char of '"\\/bfnrt') ESCAPE[char.charCodeAt(0)] = 1
+
+/** Strings are walked here so far; to go elsewhere costs more than the rest of most. */
+const SHORT_BYTES = 48
+
+/** Strings of so many bytes are told where they lie; see `longStrings`. */
+export const LONG_BYTES = 256
+
+const NONE: ReadonlyArray<number> = []
 
 const HEX = new Uint8Array(256)
 for (const char of "0123456789abcdefABCDEF") HEX[char.charCodeAt(0)] = 1
@@ -55,6 +65,15 @@ const ENVELOPE_KEYS = new Map([
   ["message", KEY_MESSAGE]
 ])
 
+/** Whether `JSON.stringify` writes the `\u` escape at `at` as it is: of a control character without a short one. */
+const isStringified = (bytes: Uint8Array, at: number): boolean => {
+  if (bytes[at + 2] !== 0x30 || bytes[at + 3] !== 0x30) return false
+  const last = String.fromCharCode(bytes[at + 5]!)
+  return bytes[at + 4] === 0x31
+    ? "0123456789abcdef".includes(last)
+    : bytes[at + 4] === 0x30 && "01234567bef".includes(last)
+}
+
 /** The value of a JSON string that the scanner accepted, quotes included in the range. */
 export const decodeString = (bytes: Uint8Array, start: number, end: number): string => {
   for (let i = start + 1; i < end; i++) {
@@ -78,6 +97,11 @@ export class JsonScanner {
   readonly timestamp: Range = absent()
   /** `message.role` */
   readonly role: Range = absent()
+  /**
+   * Where string values of at least `LONG_BYTES` begin and end, in pairs, quotes excluded: those that are well-formed
+   * and that `JSON.stringify` would write in the same bytes.
+   */
+  longStrings: ReadonlyArray<number> = NONE
   /** Where the last scan ended, well or not: just after the value, or at the byte that cannot stand there. */
   scannedTo = 0
 
@@ -89,6 +113,11 @@ export class JsonScanner {
   #inMessage = false
   /** Whether the last string walked held a backslash, so that a key may be spelt with escapes. */
   #escaped = false
+  /** Whether the last string walked held an escape that `JSON.stringify` writes otherwise, or may. */
+  #rewritten = false
+  /** `longStrings` while they are found; used again, and so with room for many. */
+  readonly #long: Array<number> = []
+  readonly #module = byteModule()
 
   /**
    * Scans one JSON value that starts at `start` (leading white space allowed) and returns the offset just after it,
@@ -103,6 +132,9 @@ export class JsonScanner {
 
     this.#key = KEY_OTHER
     this.#inMessage = false
+    const long = this.#long
+    long.length = 0
+    this.#module.forget()
 
     let stack = this.#stack
     let depth = 0
@@ -115,11 +147,12 @@ export class JsonScanner {
       const byte = bytes[i]!
       if (depth === 1) valueStart = i
       if (byte === 0x22) {
-        const roleStart = i
-        i = this.#string(bytes, i + 1)
+        const from = i
+        i = this.#string(bytes, i + 1, end)
         if (i < 0) return -1
+        if (i - from - 2 >= LONG_BYTES && !this.#rewritten) long.push(from + 1, i - 1)
         if (depth === 2 && this.#key === KEY_ROLE) {
-          this.role.start = roleStart
+          this.role.start = from
           this.role.end = i
         }
       } else if (byte === 0x7b || byte === 0x5b) {
@@ -156,6 +189,7 @@ export class JsonScanner {
       for (;;) {
         if (depth === 0) {
           this.scannedTo = i
+          this.longStrings = long.length === 0 ? NONE : long.slice()
           return i
         }
         if (depth === 1) {
@@ -185,7 +219,7 @@ export class JsonScanner {
   /** Takes a member's key and colon, and notes what the key means; returns where its value may start, or -1. */
   #openMember(bytes: Uint8Array, at: number, end: number, depth: number): number {
     if (at >= end || bytes[at] !== 0x22) return this.#fail(at)
-    const after = this.#string(bytes, at + 1)
+    const after = this.#string(bytes, at + 1, end)
     if (after < 0) return -1
     if (depth === 1) this.#key = this.#classify(bytes, at, after)
     else if (depth === 2 && this.#inMessage) this.#key = this.#isRole(bytes, at, after) ? KEY_ROLE : KEY_MESSAGE
@@ -208,27 +242,43 @@ export class JsonScanner {
     return i
   }
 
-  /** `i` is just after the opening quote; returns the offset after the closing one. */
-  #string(bytes: Uint8Array, from: number): number {
+  /** `from` is just after the opening quote; returns the offset after the closing one. */
+  #string(bytes: Uint8Array, from: number, end: number): number {
     let i = from
     this.#escaped = false
+    this.#rewritten = false
+    let far = from + SHORT_BYTES
     for (;;) {
       let kind = STRING_CLASS[bytes[i]!]!
-      while (kind === 0) kind = STRING_CLASS[bytes[++i]!]!
+      while (kind === 0 && i < far) kind = STRING_CLASS[bytes[++i]!]!
+      if (i >= far && i < end) {
+        const flags = this.#module.skip(bytes, i, end)
+        i = this.#module.skippedTo
+        // One that goes on this long is no key of ours, whatever is in it.
+        this.#escaped = true
+        if ((flags & REWRITTEN) !== 0) this.#rewritten = true
+        if ((flags & AT_QUOTE) !== 0) return i + 1
+        if ((flags & AT_FAULT) !== 0) return this.#fail(i)
+        far = end
+        continue
+      }
       if (kind === 1) return i + 1
       if (kind === 3) return this.#fail(i)
       this.#escaped = true
       const escaped = bytes[i + 1]!
-      if (ESCAPE[escaped] === 1) i += 2
-      else if (
+      if (ESCAPE[escaped] === 1) {
+        if (escaped === 0x2f) this.#rewritten = true
+        i += 2
+      } else if (
         escaped === 0x75 &&
         HEX[bytes[i + 2]!] === 1 &&
         HEX[bytes[i + 3]!] === 1 &&
         HEX[bytes[i + 4]!] === 1 &&
         HEX[bytes[i + 5]!] === 1
-      )
+      ) {
+        if (!isStringified(bytes, i)) this.#rewritten = true
         i += 6
-      else return this.#fail(i)
+      } else return this.#fail(i)
     }
   }
 

@@ -1,0 +1,341 @@
+/** From the lines of a transcript of Claude Code to the entries of a session, each behind the one that it follows. */
+import { type Json, type JsonObject, isArray, numberAt, objectAt, stringAt } from "../Json.ts"
+import { SessionEntry } from "../SessionLine.ts"
+import * as Message from "./claudeCodeMessage.ts"
+import * as Told from "../ClaudeCodeTold.ts"
+
+/** A line of the conversation. */
+export interface TranscriptLine {
+  readonly entry: SessionEntry
+  readonly value: JsonObject
+  /** Empty where the line has none. */
+  readonly message: JsonObject
+  readonly uuid: string
+  readonly parentUuid: string | undefined
+  readonly isSidechain: boolean
+}
+
+/** An answer of the model, on one line or several; the first of them stands for it. */
+interface Answer {
+  readonly id: string
+  readonly lines: Array<TranscriptLine>
+  /** Names by call id. */
+  readonly calls: Map<string, string>
+  isInterrupted: boolean
+}
+
+/** An entry without its place in the tree. */
+type Payload = JsonObject & { readonly type: string }
+
+/** Where an entry stands. */
+interface Place {
+  /** What it was made of. */
+  readonly entry: SessionEntry
+  readonly after: string | null
+  /** What follows this line, or the answer of this id, follows the entry. */
+  readonly group: string
+}
+
+/** Writes the entries of a transcript. */
+export class Chain {
+  readonly entries: Array<SessionEntry> = []
+  readonly #lines: ReadonlyMap<string, TranscriptLine>
+  readonly #answerOfMessage = new Map<string, Answer>()
+  /** By the uuids of their lines and of those with their results. */
+  readonly #answers = new Map<string, Answer>()
+  readonly #answerOfCall = new Map<string, Answer>()
+  /** The last entry of each line, by uuid; of an answer and its results by the answer's id. */
+  readonly #ends = new Map<string, string | null>()
+  readonly #parents = new Map<string, string | null>()
+  /** Entries that the model reads. */
+  readonly #spoken = new Set<string>()
+  /** By the entry that a compaction ends on: what it left in the context, the last one first. */
+  readonly #kept = new Map<string, ReadonlyArray<string>>()
+  /** The last entry that is no sub-agent's. */
+  #leaf: string | null = null
+  #isSidechain = false
+
+  constructor(lines: ReadonlyArray<TranscriptLine>) {
+    this.#lines = new Map(lines.map((line) => [line.uuid, line]))
+    for (const line of lines) this.#gather(line)
+    for (const line of lines) {
+      this.#isSidechain = line.isSidechain
+      if (line.entry.type === "assistant") this.#answer(line)
+      else if (line.entry.type === "user") this.#user(line)
+      else if (line.entry.type === "attachment") this.#attachment(line)
+      else if (isBoundary(line)) this.#boundary(line)
+    }
+  }
+
+  get hasMessages(): boolean {
+    return this.#spoken.size > 0
+  }
+
+  /** Ends the session on the conversation's last line, whatever sub-agents wrote behind it. */
+  end({ uuid, value }: TranscriptLine, title: string | undefined): void {
+    const entry = [...this.#lines.values()].at(-1)?.entry
+    if (entry === undefined) return
+    this.#isSidechain = false
+    const put = (id: string, payload: Payload): void => this.#put(id, payload, { entry, after: this.#leaf, group: id })
+    if (title !== undefined) put(`${uuid}.name`, { type: "session_info", name: title })
+    const data = { version: value["version"], gitBranch: value["gitBranch"] }
+    put(`${uuid}.origin`, { type: "custom", customType: Told.ORIGIN_TYPE, data })
+  }
+
+  /** Learns which answer a line belongs to. */
+  #gather(line: TranscriptLine): void {
+    const { entry, message, uuid } = line
+    if (entry.type === "assistant" && !isSynthetic(line)) return this.#gatherAnswer(line)
+    if (entry.type !== "user") return
+    for (const block of resultsIn(message)) {
+      const answer = this.#answerOfCall.get(stringAt(block, "tool_use_id") ?? "")
+      if (answer !== undefined && !this.#answers.has(uuid)) this.#answers.set(uuid, answer)
+    }
+    const before = this.#lineBefore(line, isBeside)
+    const answer = this.#answers.get(before ?? "")
+    if (answer === undefined || !answer.lines.some(({ uuid }) => uuid === before)) return
+    const texts = Message.blocksOf(message["content"]).map((block) => stringAt(block, "text")?.trim())
+    answer.isInterrupted ||= texts.includes(Told.INTERRUPTED)
+  }
+
+  #gatherAnswer(line: TranscriptLine): void {
+    const { message, uuid, value } = line
+    const key = `${stringAt(value, "agentId") ?? ""} ${stringAt(message, "id") ?? uuid}`
+    const known = this.#answerOfMessage.get(key)
+    const answer: Answer = known ?? { id: uuid, lines: [], calls: new Map(), isInterrupted: false }
+    answer.lines.push(line)
+    this.#answerOfMessage.set(key, answer)
+    this.#answers.set(uuid, answer)
+    for (const block of Message.blocksOf(message["content"])) {
+      const id = stringAt(block, "id")
+      if (block["type"] !== "tool_use" || id === undefined) continue
+      answer.calls.set(id, stringAt(block, "name") ?? "")
+      this.#answerOfCall.set(id, answer)
+    }
+  }
+
+  /** The line that a line follows, past those that have no entry, and past those of sub-agents where it is of none. */
+  #lineBefore(
+    { isSidechain, parentUuid, uuid }: TranscriptLine,
+    isPassed: (line: TranscriptLine) => boolean = (line) => !hasEntry(line)
+  ): string | undefined {
+    const seen = new Set([uuid])
+    let before = parentUuid
+    while (before !== undefined && !seen.has(before)) {
+      const line = this.#lines.get(before)
+      if (line === undefined || (!isPassed(line) && (isSidechain || !line.isSidechain))) return before
+      seen.add(before)
+      before = line.parentUuid
+    }
+    return undefined
+  }
+
+  /** The entry that a line's entry follows. A sub-agent does not see the conversation that it was called from. */
+  #before(line: TranscriptLine): string | null {
+    const before = this.#lineBefore(line)
+    if (before === undefined) return null
+    const known = this.#lines.get(before)
+    if (known !== undefined && known.isSidechain !== line.isSidechain) return null
+    const group = this.#answers.get(before)?.id ?? before
+    const end = this.#ends.get(group)
+    return end === undefined ? group : end
+  }
+
+  #put(id: string, { type, ...payload }: Payload, { after, entry, group }: Place): void {
+    const timestamp = entry.timestamp ?? ""
+    this.entries.push(SessionEntry.make({ type, id, parentId: after, timestamp, ...payload }, entry))
+    this.#parents.set(id, after)
+    this.#ends.set(group, id)
+    if (type === "message" || type === "custom_message") this.#spoken.add(id)
+    if (!this.#isSidechain) this.#leaf = id
+  }
+
+  #answer(line: TranscriptLine): void {
+    const { entry, message, uuid, value } = line
+    const answer = this.#answers.get(uuid)
+    const place = { entry, after: this.#before(line), group: uuid }
+    if (answer === undefined) {
+      if (value["isApiErrorMessage"] !== true) return
+      const errorMessage = Message.plainText(message["content"]) ?? ""
+      const failed = { ...said(line), content: [], stopReason: "error", errorMessage }
+      return this.#put(uuid, { type: "message", message: failed }, place)
+    }
+    if (answer.id === uuid) this.#put(uuid, { type: "message", message: whole(answer, line) }, place)
+  }
+
+  #user(line: TranscriptLine): void {
+    const { entry, message, uuid } = line
+    if (!hasEntry(line)) return
+    const answer = this.#answers.get(uuid)
+    const group = answer?.id ?? uuid
+    const given = Message.blocksOf(message["content"]).filter(({ type }) => type !== "tool_result")
+    const payloads = [
+      ...resultsIn(message).map((block) => this.#result(block, entry)),
+      ...partsOf(given).map((blocks) => spoken(blocks, line))
+    ]
+    let after = answer === undefined ? this.#before(line) : (this.#ends.get(group) ?? group)
+    if (payloads.length === 0) this.#ends.set(group, after)
+    for (const [at, payload] of payloads.entries()) {
+      const id = at === 0 ? uuid : `${uuid}.${at}`
+      this.#put(id, payload, { entry, after, group })
+      after = id
+    }
+  }
+
+  #result(block: JsonObject, entry: SessionEntry): Payload {
+    const toolCallId = stringAt(block, "tool_use_id") ?? ""
+    const message = {
+      role: "toolResult",
+      toolCallId,
+      toolName: this.#answerOfCall.get(toolCallId)?.calls.get(toolCallId) ?? "",
+      content: Message.blocksOf(block["content"]).map(Message.givenBlock),
+      isError: block["is_error"] === true,
+      timestamp: timeOf(entry)
+    }
+    return { type: "message", message }
+  }
+
+  #attachment(line: TranscriptLine): void {
+    const { entry, uuid, value } = line
+    const place = { entry, after: this.#before(line), group: uuid }
+    const told = attachedTo(line)
+    if (told !== undefined) return this.#put(uuid, payloadOf(told.blocks, told.customType, entry), place)
+    const data = { type: objectAt(value, "attachment")?.["type"] ?? null }
+    this.#put(uuid, { type: "custom", customType: Told.ATTACHMENT_TYPE, data }, place)
+  }
+
+  /** Takes out of the context what stood before a compaction, but for what it says it kept. */
+  #boundary(line: TranscriptLine): void {
+    const { entry, uuid, value } = line
+    const logical = { ...line, parentUuid: stringAt(value, "logicalParentUuid") }
+    // Some name a line that was never written; those follow what stands before them.
+    let after = this.#lines.has(logical.parentUuid ?? "") ? this.#before(logical) : this.#leaf
+    this.#ends.set(uuid, after)
+    const context = this.#context(after)
+    const kept = this.#keptOf(value, context)
+    const targets = context.filter((id) => !kept.has(id)).reverse()
+    for (const [at, targetId] of targets.entries()) {
+      const id = at === 0 ? uuid : `${uuid}.${at}`
+      this.#put(id, { type: "context_edit", targetId, replacement: null }, { entry, after, group: uuid })
+      after = id
+    }
+    if (after !== null) this.#kept.set(after, [...kept])
+  }
+
+  /** The entries that the model reads at an entry, the last one first. */
+  #context(leaf: string | null): ReadonlyArray<string> {
+    const found: Array<string> = []
+    const seen = new Set<string>()
+    for (let id = leaf; id !== null && !seen.has(id); id = this.#parents.get(id) ?? null) {
+      const kept = this.#kept.get(id)
+      if (kept !== undefined) return [...found, ...kept]
+      seen.add(id)
+      if (this.#spoken.has(id)) found.push(id)
+    }
+    return found
+  }
+
+  /** What a compaction left of a context: lines that it names one by one, or by the first and the last. */
+  #keptOf(value: JsonObject, context: ReadonlyArray<string>): ReadonlySet<string> {
+    const metadata = objectAt(value, "compactMetadata") ?? {}
+    const { uuids } = objectAt(metadata, "preservedMessages") ?? {}
+    if (isArray(uuids)) {
+      const named = new Set(uuids.flatMap((uuid) => (typeof uuid === "string" ? [uuid, this.#entryOf(uuid)] : [])))
+      return new Set(context.filter((id) => named.has(lineOf(id))))
+    }
+    const { headUuid, tailUuid } = objectAt(metadata, "preservedSegment") ?? {}
+    const placeOf = (uuid: Json | undefined): number =>
+      typeof uuid === "string" ? context.findIndex((id) => lineOf(id) === this.#entryOf(uuid)) : -1
+    const [from, to] = [placeOf(tailUuid), placeOf(headUuid)]
+    return new Set(from < 0 || to < from ? [] : context.slice(from, to + 1))
+  }
+
+  /** The entry of a line: of an answer its first line's. */
+  #entryOf(uuid: string): string {
+    const answer = this.#answers.get(uuid)
+    return answer?.lines.some((line) => line.uuid === uuid) === true ? answer.id : uuid
+  }
+}
+
+/** A line with several messages has entries whose ids begin with its own. */
+const lineOf = (id: string): string => id.split(".", 1)[0] ?? id
+
+const isBoundary = ({ value }: TranscriptLine): boolean => value["subtype"] === "compact_boundary"
+
+/** What the program wrote in the model's place. */
+const isSynthetic = ({ message, value }: TranscriptLine): boolean =>
+  value["isApiErrorMessage"] === true || stringAt(message, "model") === "<synthetic>"
+
+/** Whether a line has an entry. Some of the user's are shown to the person alone. */
+const hasEntry = (line: TranscriptLine): boolean => {
+  const { entry, value } = line
+  switch (entry.type) {
+    case "assistant":
+      return !isSynthetic(line) || value["isApiErrorMessage"] === true
+    case "user":
+      return value["isVisibleInTranscriptOnly"] !== true || value["isCompactSummary"] === true
+    default:
+      return entry.type === "attachment" || isBoundary(line)
+  }
+}
+
+/** Whether nobody said a line: the model or the user did not, nor did Claude Code in words that are known. */
+const isBeside = (line: TranscriptLine): boolean =>
+  !hasEntry(line) || (line.entry.type === "attachment" && attachedTo(line) === undefined)
+
+const attachedTo = ({ value }: TranscriptLine) => {
+  const told = Told.attached(objectAt(value, "attachment") ?? {})
+  const blocks = Message.blocksOf(told?.content).filter(({ type, text }) => type !== "text" || text !== "")
+  return told === undefined || blocks.length === 0 ? undefined : { blocks, customType: told.customType }
+}
+
+const timeOf = (entry: SessionEntry): number | undefined => {
+  const time = Date.parse(entry.timestamp ?? "")
+  return Number.isNaN(time) ? undefined : time
+}
+
+const said = ({ entry, message }: TranscriptLine): JsonObject => {
+  const model = stringAt(message, "model") ?? ""
+  return { role: "assistant", api: "anthropic-messages", provider: "anthropic", model, timestamp: timeOf(entry) }
+}
+
+/** The answer that begins on a line. */
+const whole = ({ isInterrupted, lines }: Answer, first: TranscriptLine): JsonObject => {
+  const calls = new Set<string>()
+  const content = lines.flatMap(({ message }) =>
+    Message.blocksOf(message["content"]).flatMap((block): ReadonlyArray<Json> => {
+      // A call that stands on two lines is one.
+      const id = block["type"] === "tool_use" ? stringAt(block, "id") : undefined
+      if (id !== undefined && calls.has(id)) return []
+      if (id !== undefined) calls.add(id)
+      return [Message.answeredBlock(block)]
+    })
+  )
+  // Each line has the usage so far.
+  const { message: last, value } = lines.at(-1) ?? first
+  const stopReason = lines.flatMap(({ message }) => Message.stopReasonOf(message) ?? []).at(-1)
+  // One that had come to its end was not interrupted, whatever the user did then.
+  const ended = stopReason ?? (isInterrupted ? "aborted" : undefined)
+  const usage = Message.usageOf(last, numberAt(value, "costUSD"))
+  return { ...said(first), content, usage, ...(ended === undefined ? {} : { stopReason: ended }) }
+}
+
+const spoken = (blocks: ReadonlyArray<JsonObject>, { entry, value }: TranscriptLine): Payload =>
+  payloadOf(blocks, Told.typeOf(value, Message.plainText(blocks)?.trim() ?? ""), entry)
+
+/** What is said in the user's place; by a person where there is no type. */
+const payloadOf = (blocks: ReadonlyArray<JsonObject>, customType: string | undefined, entry: SessionEntry): Payload => {
+  const content = blocks.map(Message.givenBlock)
+  if (customType !== undefined) return { type: "custom_message", customType, content, display: true }
+  return { type: "message", message: { role: "user", content, timestamp: timeOf(entry) } }
+}
+
+const resultsIn = (message: JsonObject): ReadonlyArray<JsonObject> =>
+  Message.blocksOf(message["content"]).filter(({ type }) => type === "tool_result")
+
+/** A mark of an interruption is one message, and what the user said with it another. */
+const partsOf = (blocks: ReadonlyArray<JsonObject>): ReadonlyArray<ReadonlyArray<JsonObject>> => {
+  const isMark = (block: JsonObject): boolean => Told.isInterruption(stringAt(block, "text") ?? "")
+  const others = blocks.filter((block) => !isMark(block))
+  return [...blocks.filter(isMark).map((mark) => [mark]), ...(others.length === 0 ? [] : [others])]
+}
