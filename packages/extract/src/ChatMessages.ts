@@ -3,11 +3,12 @@
  * user turn of tool results is a tool message for each; consecutive messages of one role stay as they are.
  */
 import * as Schema from "effect/Schema"
-import { AnyJson } from "@pi-sessions/core/Json"
+import { AnyJson, type Loose } from "@pi-sessions/core/Json"
 import { ToolDefinition } from "./ToolDefinition.ts"
 import { type TrainingSample } from "./TrainingSample.ts"
 import { type Turn } from "./Turn.ts"
 import * as JsonText from "./internal/jsonText.ts"
+import { IMAGE, IMAGE_NAME } from "./internal/sessionImages.ts"
 
 export const SystemMessage = Schema.Struct({ role: Schema.Literal("system"), content: Schema.String })
 export const UserMessage = Schema.Struct({ role: Schema.Literal("user"), content: Schema.String })
@@ -47,6 +48,53 @@ export const ChatMessage = Schema.Union([SystemMessage, UserMessage, AssistantMe
 )
 export type ChatMessage = typeof ChatMessage.Type
 
+const isString = (value: unknown): value is string => typeof value === "string"
+const isId = (value: unknown): value is string => isString(value) && value !== ""
+
+const hasKeys = (value: object, count: number): boolean => Object.keys(value).length === count
+
+const isFunctionCall = (value: unknown): boolean => {
+  if (typeof value !== "object" || value === null || !hasKeys(value, 3)) return false
+  const { function: called, id, type }: Loose<FunctionCall> = value
+  if (!isId(id) || type !== "function" || typeof called !== "object" || called === null) return false
+  const { arguments: args, name }: Loose<FunctionCall["function"]> = called
+  return hasKeys(called, 2) && isString(name) && typeof args === "object" && args !== null && !Array.isArray(args)
+}
+
+const isChatMessage = (value: unknown): value is ChatMessage => {
+  if (typeof value !== "object" || value === null || !("role" in value)) return false
+  switch (value.role) {
+    case "system":
+    case "user": {
+      const { content }: Loose<typeof UserMessage.Type> = value
+      return hasKeys(value, 2) && isString(content)
+    }
+    case "tool": {
+      const { content, name, tool_call_id }: Loose<typeof ToolMessage.Type> = value
+      return hasKeys(value, 4) && isString(content) && isString(name) && isId(tool_call_id)
+    }
+    case "assistant": {
+      const { content, reasoning_content, tool_calls }: Loose<AssistantMessage> = value
+      const optional = [reasoning_content, tool_calls].filter((member) => member !== undefined).length
+      return (
+        hasKeys(value, 2 + optional) &&
+        isString(content) &&
+        (reasoning_content === undefined || isString(reasoning_content)) &&
+        (tool_calls === undefined ||
+          (Array.isArray(tool_calls) && tool_calls.length > 0 && tool_calls.every(isFunctionCall)))
+      )
+    }
+    default:
+      return false
+  }
+}
+
+/** What `Schema.NonEmptyArray(ChatMessage)` takes, told a few times faster, and with no word of what is wrong. */
+export const QuickMessages = Schema.declare(
+  (value): value is readonly [ChatMessage, ...ReadonlyArray<ChatMessage>] =>
+    Array.isArray(value) && value.length > 0 && value.every(isChatMessage)
+)
+
 export const ChatTools = Schema.Array(Schema.Struct({ type: Schema.Literal("function"), function: ToolDefinition }))
 export type ChatTools = typeof ChatTools.Type
 
@@ -84,6 +132,12 @@ export const messagesOf = (turn: Turn): ReadonlyArray<ChatMessage> => {
     }
   }
 }
+
+/** The files of the images that the messages of a sample show, in the order of their marks, up to its last answer. */
+export const imagesOf = ({ turns }: TrainingSample): ReadonlyArray<string> =>
+  turns
+    .slice(0, turns.findLastIndex((turn) => turn.role === "assistant") + 1)
+    .flatMap(({ images = [], tool_results }) => [...tool_results.flatMap((result) => result.images ?? []), ...images])
 
 /** A message, and whether it is to be learnt. */
 export interface MarkedMessage {
@@ -158,6 +212,19 @@ export const brokenOrder = (messages: ReadonlyArray<OrderedMessage>): BrokenRule
     if (calls.some(isNoObject)) return [at, "arguments that are no JSON object"]
   }
   return messages.at(-1)?.role === "assistant" ? undefined : ["messages", "the last message is not the assistant's"]
+}
+
+/** Every mark of an image has its file, and every file its mark. */
+export const brokenImages = (
+  messages: ReadonlyArray<OrderedMessage & { readonly content: string }>,
+  images: ReadonlyArray<string> | undefined
+): BrokenRule | undefined => {
+  if (images === undefined) return undefined
+  const other = images.findIndex((name) => !IMAGE_NAME.test(name))
+  if (other >= 0) return [`images[${other}]`, "no name of an image's file"]
+  const shown = messages.filter(({ role }) => role === "user" || role === "tool")
+  const marks = shown.reduce((sum, { content }) => sum + content.split(IMAGE).length - 1, 0)
+  return marks === images.length ? undefined : ["images", "not as many as the messages show"]
 }
 
 /** Tools are told apart by their names. */

@@ -21,6 +21,11 @@ const TRAINER: { readonly [Name in FormatName]: string } = {
   openai: "OpenAI and services like it: `weight` tells what is trained on. Ten lines at least.",
   mistral: "Mistral: `weight` tells what is trained on.",
   dpo: "TRL: `DPOTrainer`.",
+  tokens:
+    "Tokens of one model, for trainers that take them as they are (Axolotl: give no `type`): `labels` are -100 where nothing is learnt.",
+  pi: "Sessions of Pi, a file each: Pi opens them, and the Hub shows them as traces. Nothing in them says what to train on.",
+  parquet:
+    "TRL and Unsloth: set `assistant_only_loss=True`, and load it with `load_dataset(...).with_transform(trl.trainer.utils.remove_none_values)`, since columns have null where a message has no such member.",
   "lora-forge": "lora_forge: its own files; every `gpt` is trained on."
 }
 
@@ -35,19 +40,64 @@ const sizeOf = (samples: number): string => SIZES.find(([below]) => samples < be
 
 const nameOf = (path: string): string => path.split(/[/\\]/u).at(-1) ?? path
 
-/** A configuration for each shape of lines: readers infer the columns of one from its first rows. */
-const configs = ({ outputs }: ExtractReport): ReadonlyArray<string> => {
-  const shapes = [...new Set(outputs.files.map(({ file }) => file))]
-  return shapes.flatMap((shape, at) => {
-    const files = outputs.files.filter(({ file, samples }) => file === shape && samples > 0)
-    if (files.length === 0) return []
-    return [
-      `- config_name: ${shape === "train" ? "default" : shape}`,
+/** Sessions as they are, a file each: the Hub shows them as traces of an agent. */
+const PI_CONFIGS = [
+  "- config_name: default",
+  "  default: true",
+  "  data_files:",
+  "  - split: train",
+  "    path: train/*.jsonl",
+  "  - split: validation",
+  "    path: validation/*.jsonl"
+]
+
+type OutputFile = ExtractReport["outputs"]["files"][number]
+
+/**
+ * A configuration for each shape of lines, since readers infer the columns of one from its first rows; and for each role
+ * that has files of its own.
+ */
+const configs = ({ format, outputs }: ExtractReport): ReadonlyArray<string> => {
+  if (format === "pi") return PI_CONFIGS
+  const filled = outputs.files.filter(({ samples }) => samples > 0)
+  const shapes = [...new Set(filled.map(({ file }) => file))].sort((a, b) =>
+    a === "train" ? -1 : b === "train" ? 1 : 0
+  )
+  const roles = [...new Set(filled.flatMap(({ role }) => role ?? []))].sort()
+  const all = shapes.map((shape) => {
+    const name = shape === "train" ? "default" : shape
+    return { name, files: filled.filter(({ file }) => file === shape) }
+  })
+  const byRole = roles.flatMap((role) =>
+    shapes.map((shape) => {
+      const name = shape === "train" ? role : `${role}-${shape}`
+      return { name, files: filled.filter((file) => file.file === shape && file.role === role) }
+    })
+  )
+  return [...all, ...byRole]
+    .filter(({ files }) => files.length > 0)
+    .flatMap(({ files, name }, at) => [
+      `- config_name: ${name}`,
       ...(at === 0 ? ["  default: true"] : []),
       "  data_files:",
-      ...files.flatMap(({ path, split }) => [`  - split: ${split}`, `    path: ${nameOf(path)}`])
-    ]
-  })
+      ...dataFiles(files)
+    ])
+}
+
+/** A split may be named once only. */
+const dataFiles = (files: ReadonlyArray<OutputFile>): ReadonlyArray<string> => {
+  const splits = new Map<string, Array<string>>()
+  for (const { path, split } of files) {
+    const names = splits.get(split)
+    if (names === undefined) splits.set(split, [nameOf(path)])
+    else names.push(nameOf(path))
+  }
+  return [...splits].flatMap(([split, [first, ...others]]) => [
+    `  - split: ${split}`,
+    ...(others.length === 0
+      ? [`    path: ${first}`]
+      : ["    path:", ...[first, ...others].map((name) => `    - ${name}`)])
+  ])
 }
 
 const table = (head: readonly [string, string], counts: { readonly [name: string]: number }): ReadonlyArray<string> => {
@@ -66,6 +116,7 @@ export const make = (report: ExtractReport): string => {
   const { families, format, is_redacted: isRedacted, samples, sessions, total } = report
   const splits = new Map<string, number>()
   for (const { samples, split } of report.outputs.files) splits.set(split, (splits.get(split) ?? 0) + samples)
+  const images = (report.outputs.loose ?? []).filter(({ path }) => path.startsWith("images/")).length
   return `${[
     "---",
     "pretty_name: Sessions of the Pi coding agent",
@@ -73,6 +124,7 @@ export const make = (report: ExtractReport): string => {
     "- text-generation",
     "tags:",
     "- agent-traces",
+    ...(format === "pi" ? ["- format:agent-traces"] : []),
     "- pi",
     "- sft",
     "- tool-use",
@@ -97,6 +149,7 @@ export const make = (report: ExtractReport): string => {
     "",
     ...[...splits].map(([split, count]) => `- ${split}: ${count} samples`),
     "",
+    ...(images === 0 ? [] : [`${images} images in \`images/\`: what can be read in them was not redacted.`, ""]),
     ...(isRedacted ? ["## What was taken out", "", ...table(["places", "rule"], total.redacted)] : []),
     "## What was left out",
     "",

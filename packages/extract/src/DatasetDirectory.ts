@@ -3,29 +3,39 @@
  * is left alone (names that begin with a dot do not count: nothing of ours is called so). A file appears whole or not at
  * all: it is written under a temporary name and renamed when it is done. The report comes last.
  */
-import { createHash } from "node:crypto"
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Option from "effect/Option"
 import * as Path from "effect/Path"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import type * as Scope from "effect/Scope"
+import type * as GasTown from "@pi-sessions/core/GasTown"
 import * as SafeWrite from "@pi-sessions/session-file/SafeWrite"
 import { SessionFileError, fromPlatform } from "@pi-sessions/session-file/SessionFileError"
 import { OutputNotOurs } from "./ExtractError.ts"
 import { type ExtractReport, REPORT_KIND } from "./ExtractReport.ts"
-import { type DataFile, type DatasetFile, type Sidecar } from "./Sample.ts"
+import * as LooseFile from "./LooseFile.ts"
+import { type LinesFile, type LinesRange } from "./LinesFile.ts"
+import { type RunFolder } from "./RunFolder.ts"
+import { type DataFile, type DatasetFile, type SampleContainer, type Sidecar } from "./Sample.ts"
 import { type Recorded, Split } from "./Splits.ts"
 
 const REPORT_FILE = "report.json"
 
 /** What lines and sidecars are called; nothing else is taken away, whatever a report says. */
-const OURS = new Set([".jsonl", ".json", ".yml", ".md"])
+const OURS = new Set([".jsonl", ".json", ".yml", ".md", ".parquet"])
 
-/** The file of a split that holds lines of one shape, where the format has no names of its own. */
-export const fileName = (split: Split, file: DatasetFile): string =>
-  `${split}${file === "train" ? "" : `-${file}`}.jsonl`
+/** The file of a split that holds lines of one shape, where the format has no names of its own; or of one role's. */
+export const fileName = (split: Split, file: DatasetFile, role?: GasTown.Role): string =>
+  `${role === undefined ? "" : `${role}-`}${split}${file === "train" ? "" : `-${file}`}.jsonl`
+
+/** The n-th file of those that lines of one kind are spread over, from 1. */
+const numbered = (name: string, n: number): string => name.replace(/(?=\.jsonl$)/u, `-${String(n).padStart(5, "0")}`)
+
+/** What files that hold no lines are called, as far as they are taken away. */
+const LOOSE = /^(?:images|train|validation)\/[^/\\]+$/u
+
+const byPath = (a: { readonly path: string }, b: { readonly path: string }): number => (a.path < b.path ? -1 : 1)
 
 /** How many foreign files an error names. */
 const NAMED = 5
@@ -34,7 +44,8 @@ const EarlierReport = Schema.Struct({
   kind: Schema.Literals([REPORT_KIND, "pi-sessions/extract-report/1"]),
   outputs: Schema.Struct({
     files: Schema.optionalKey(Schema.Array(Schema.Struct({ path: Schema.String }))),
-    sidecars: Schema.optionalKey(Schema.Array(Schema.String))
+    sidecars: Schema.optionalKey(Schema.Array(Schema.String)),
+    loose: Schema.optionalKey(Schema.Array(Schema.Struct({ path: Schema.String })))
   })
 })
 const decodeReport = Schema.decodeUnknownResult(Schema.fromJsonString(EarlierReport))
@@ -62,28 +73,45 @@ export const check = Effect.fn("DatasetDirectory.check")(function* (
   return yield* new OutputNotOurs({ path: out, files: files.slice(0, NAMED) })
 })
 
-/** A file of lines while it is written. */
+/** One of the files of a dataset, by its name in the directory. */
 export type TargetFile = Omit<DataFile, "lines">
 
-/** Writes a line to one of the files. */
-export type WriteLine = (to: TargetFile, line: string) => Effect.Effect<void, SessionFileError>
+/** The files of a dataset while they are written. */
+export interface DatasetFiles {
+  readonly append: (to: TargetFile, lines: ReadonlyArray<Uint8Array>) => Effect.Effect<LinesRange, SessionFileError>
+  readonly copy: (to: TargetFile, range: LinesRange) => Effect.Effect<LinesRange, SessionFileError>
+  /** Keeps a file that holds no lines; two of one name have the same bytes, or get two names. */
+  readonly keep: (
+    file: LooseFile.LooseFile | LooseFile.StoredFile,
+    split: Split
+  ) => Effect.Effect<LooseFile.StoredFile, SessionFileError>
+}
 
 export interface WriteOptions {
-  /** The file that is there even when it has no lines. */
+  /** The file that is there even when it has no lines, unless each role has files of its own. */
   readonly train: TargetFile
+  /** A file that has so many bytes is followed by another one. None: each file takes all. */
+  readonly maxFileBytes?: number
   /** What stands beside the files that have lines. */
   readonly sidecars: (files: ReadonlyArray<DataFile>) => ReadonlyArray<Sidecar>
+  /** What the files of lines become at the end, where they do not stay such. */
+  readonly container?: SampleContainer
+  /** Whether nothing is written but files that hold no lines. */
+  readonly isLoose: boolean
+  /** What a file that holds no lines is called in the dataset. */
+  readonly placeOf: (name: string, split: Split) => string
 }
 
 /**
- * Writes the lines that `use` hands over, in that order, and makes the directory when it is missing. They replace those
- * of an earlier run when `use` succeeds; when it does not, nothing has changed. Gives what `use` gave, and the files:
- * that of the training split always, others when they have lines.
+ * Writes the lines that `use` hands over, in that order, into the folder of a run, and then to `out`, which must exist.
+ * They replace those of an earlier run when `use` succeeds; when it does not, nothing has changed. Gives what `use` gave,
+ * and the files: that of the training split always, others when they have lines.
  */
 export const writeSamples = Effect.fnUntraced(function* <A, E, R>(
   out: string,
+  folder: RunFolder,
   options: WriteOptions,
-  use: (write: WriteLine) => Effect.Effect<A, E, R>
+  use: (files: DatasetFiles) => Effect.Effect<A, E, R>
 ): Effect.fn.Return<
   { readonly result: A; readonly outputs: ExtractReport["outputs"] },
   E | SessionFileError,
@@ -92,92 +120,110 @@ export const writeSamples = Effect.fnUntraced(function* <A, E, R>(
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
   const failed = fromPlatform(out, "write")
-  yield* fs.makeDirectory(out, { recursive: true }).pipe(Effect.mapError(failed))
-  return yield* Effect.scoped(
-    Effect.gen(function* () {
-      const services = yield* Effect.context<FileSystem.FileSystem | Path.Path | Scope.Scope>()
-      const opened = new Map<string, TemporaryFile & { readonly target: TargetFile }>()
-      const open = Effect.fnUntraced(function* (target: TargetFile) {
-        const known = opened.get(target.name)
-        if (known !== undefined) return known
-        const file = yield* Effect.provideContext(openTemporary(path.resolve(out, target.name)), services)
-        const made = { ...file, target }
-        opened.set(target.name, made)
-        return made
-      })
-      yield* open(options.train)
-      const result = yield* use((to, line) => Effect.flatMap(open(to), ({ write }) => write(line)))
-      const before = yield* earlierReport(out)
-      const files = [...opened.values()].sort((a, b) => (a.target.name < b.target.name ? -1 : 1))
-      const sidecars = options.sidecars(files.map(({ lines, target }) => ({ ...target, lines: lines() })))
-      for (const file of files) yield* file.keep
-      for (const { name, text } of sidecars) {
-        const target = path.resolve(out, name)
-        const bytes = new TextEncoder().encode(text)
-        yield* SafeWrite.write(target, [bytes], "replace").pipe(Effect.mapError(fromPlatform(target, "write")))
-      }
-      // A file of an earlier run that this one has not written would pass for a part of it.
-      const written = new Set([...opened.keys(), ...sidecars.map(({ name }) => name)])
-      for (const told of [
-        ...(before?.outputs.files ?? []).map((file) => file.path),
-        ...(before?.outputs.sidecars ?? [])
-      ]) {
-        const old = path.resolve(out, told)
-        const isOurs = path.dirname(old) === path.resolve(out) && OURS.has(path.extname(old))
-        const isStale = isOurs && path.basename(old) !== REPORT_FILE && !written.has(path.basename(old))
-        if (isStale) yield* fs.remove(old, { force: true }).pipe(Effect.mapError(failed))
-      }
-      yield* SafeWrite.syncDirectory(path.resolve(out)).pipe(Effect.mapError(failed))
-      const inOut = (name: string) => path.resolve(out, name)
-      const outputs = {
-        train: inOut(options.train.name),
-        files: files.map(({ lines, sha256, target: { file, name, split } }) => {
-          return { path: inOut(name), samples: lines(), split, file, sha256: sha256() }
-        }),
-        ...(sidecars.length === 0 ? {} : { sidecars: sidecars.map(({ name }) => inOut(name)) }),
-        report: inOut(REPORT_FILE)
-      }
-      return { result, outputs }
-    })
-  )
+  const opened = new Map<string, { readonly file: LinesFile; readonly target: TargetFile }>()
+  const latest = new Map<string, { readonly file: LinesFile; readonly number: number }>()
+  const open = Effect.fnUntraced(function* (target: TargetFile) {
+    const known = latest.get(target.name)
+    if (known !== undefined && known.file.bytes() < (options.maxFileBytes ?? Infinity)) return known.file
+    const number = (known?.number ?? 0) + 1
+    const name = nameOf(target, number, options)
+    const file = yield* folder.create(name)
+    latest.set(target.name, { file, number })
+    opened.set(name, { file, target: { ...target, name } })
+    return file
+  })
+  const loose = new Map<string, LooseFile.StoredFile>()
+  const services = yield* Effect.context<FileSystem.FileSystem | Path.Path>()
+  const keep = Effect.fnUntraced(function* (file: LooseFile.LooseFile | LooseFile.StoredFile, split: Split) {
+    const stored = yield* "bytes" in file ? LooseFile.write(folder.path, file) : LooseFile.take(folder.path, file)
+    const placed = options.placeOf(stored.name, split)
+    for (let n = 1; ; n++) {
+      const name = n === 1 ? placed : placed.replace(/(?=\.[^.]*$)/u, `-${n}`)
+      const other = loose.get(name)
+      if (other !== undefined && other.sha256 !== stored.sha256) continue
+      const kept = { ...stored, placed: name }
+      loose.set(name, kept)
+      return kept
+    }
+  })
+  if (options.train.role === undefined && !options.isLoose) yield* open(options.train)
+  const result = yield* use({
+    append: (to, lines) => Effect.flatMap(open(to), (file) => file.append(lines)),
+    copy: (to, range) => Effect.flatMap(open(to), (file) => file.copy(range)),
+    keep: (file, split) => Effect.provideContext(keep(file, split), services)
+  })
+  if (opened.size === 0 && !options.isLoose) yield* open(options.train)
+  const before = yield* earlierReport(out)
+  const files = [...opened.values()].sort((a, b) => (a.target.name < b.target.name ? -1 : 1))
+  for (const { file } of files) yield* file.sync
+  const ready = yield* Effect.forEach(files, ({ file, target }) => readyFile(file, target, options.container))
+  const sidecars = options.sidecars(ready.map(({ from: _from, sha256: _sha256, ...file }) => file))
+  yield* folder.done
+  for (const { from, name } of ready) {
+    const to = path.resolve(out, name)
+    yield* fs.rename(from, to).pipe(Effect.mapError(fromPlatform(to, "write")))
+  }
+  yield* LooseFile.place(out, [...loose.values()])
+  for (const { name, text } of sidecars) {
+    const target = path.resolve(out, name)
+    const bytes = new TextEncoder().encode(text)
+    yield* SafeWrite.write(target, [bytes], "replace").pipe(Effect.mapError(fromPlatform(target, "write")))
+  }
+  // A file of an earlier run that this one has not written would pass for a part of it.
+  const written = new Set([...ready, ...sidecars].map(({ name }) => name))
+  for (const told of [...(before?.outputs.files ?? []).map((file) => file.path), ...(before?.outputs.sidecars ?? [])]) {
+    const old = path.resolve(out, told)
+    const isOurs = path.dirname(old) === path.resolve(out) && OURS.has(path.extname(old))
+    const isStale = isOurs && path.basename(old) !== REPORT_FILE && !written.has(path.basename(old))
+    if (isStale) yield* fs.remove(old, { force: true }).pipe(Effect.mapError(failed))
+  }
+  for (const { path: old } of before?.outputs.loose ?? []) {
+    if (LOOSE.test(old) && !loose.has(old))
+      yield* fs.remove(path.join(out, old), { force: true }).pipe(Effect.mapError(failed))
+  }
+  yield* SafeWrite.syncDirectory(path.resolve(out)).pipe(Effect.mapError(failed))
+  const inOut = (name: string) => path.resolve(out, name)
+  const isTrain = ({ file, name, split }: DataFile) =>
+    options.train.role === undefined
+      ? name === nameIn(nameOf(options.train, 1, options), options.container)
+      : split === "train" && file === "train"
+  const outputs = {
+    train: inOut((ready.find(isTrain) ?? ready[0])?.name ?? options.train.name),
+    files: ready.map(({ file, lines, name, role, sha256, split }) => {
+      return { path: inOut(name), samples: lines, split, file, sha256, ...(role === undefined ? {} : { role }) }
+    }),
+    ...(loose.size === 0
+      ? {}
+      : { loose: [...loose.values()].map(({ placed, sha256 }) => ({ path: placed, sha256 })).sort(byPath) }),
+    ...(sidecars.length === 0 ? {} : { sidecars: sidecars.map(({ name }) => inOut(name)) }),
+    report: inOut(REPORT_FILE)
+  }
+  return { result, outputs }
 })
 
-interface TemporaryFile {
-  readonly lines: () => number
-  /** Of what was written, once it is kept. */
-  readonly sha256: () => string
-  readonly write: (line: string) => Effect.Effect<void, SessionFileError>
-  /** Gives it its name. */
-  readonly keep: Effect.Effect<void, SessionFileError>
-}
+/** The n-th file that lines of one kind are written to. */
+const nameOf = ({ name }: TargetFile, n: number, { maxFileBytes }: WriteOptions): string =>
+  maxFileBytes === undefined ? name : numbered(name, n)
 
-/** A file under a temporary name, which goes with the scope unless it is kept. */
-const openTemporary = Effect.fnUntraced(function* (
-  target: string
-): Effect.fn.Return<TemporaryFile, SessionFileError, FileSystem.FileSystem | Path.Path | Scope.Scope> {
-  const fs = yield* FileSystem.FileSystem
-  const path = yield* Path.Path
-  const failed = fromPlatform(target, "write")
-  const temporary = path.join(path.dirname(target), `.${path.basename(target)}.${globalThis.crypto.randomUUID()}.tmp`)
-  const encoder = new TextEncoder()
-  yield* Effect.addFinalizer(() => Effect.ignore(fs.remove(temporary, { force: true })))
-  const file = yield* fs.open(temporary, { flag: "wx" }).pipe(Effect.mapError(failed))
-  const hash = createHash("sha256")
-  let lines = 0
-  return {
-    lines: () => lines,
-    sha256: () => hash.copy().digest("hex"),
-    write: (line: string) => {
-      const bytes = encoder.encode(`${line}\n`)
-      hash.update(bytes)
-      lines++
-      return file.writeAll(bytes).pipe(Effect.mapError(failed))
-    },
-    keep: file.sync.pipe(Effect.andThen(fs.rename(temporary, target)), Effect.mapError(failed))
-  }
+/** What a file of lines is called once its lines are in a container. */
+const nameIn = (name: string, container?: SampleContainer): string =>
+  container === undefined ? name : name.replace(/\.jsonl$/u, container.extension)
+
+/** A file in the folder of a run as it is to stand in the dataset. */
+const readyFile = Effect.fnUntraced(function* (file: LinesFile, target: TargetFile, container?: SampleContainer) {
+  const plain = { ...target, lines: file.lines(), from: file.path, sha256: file.sha256() }
+  if (container === undefined) return plain
+  const name = nameIn(target.name, container)
+  const from = nameIn(file.path, container)
+  const { sha256 } = yield* container.fromLines(file.path, from)
+  return { ...plain, name, from, sha256 }
 })
 
 const SPLITS_FILE = "splits.json"
+
+/** What stands in every dataset of ours beside lines and report; a card may be a person's own. */
+export const BESIDE: ReadonlyArray<string> = [SPLITS_FILE, "manifest.json"]
+
 const SPLITS_KIND = "pi-sessions/splits/1"
 const RecordedSplits = Schema.Struct({
   kind: Schema.Literal(SPLITS_KIND),

@@ -10,12 +10,26 @@ export const MANIFEST_KIND = "pi-sessions/dataset-manifest/1"
 export const MANIFEST_FILE = "manifest.json"
 
 /** Of the options those that change what is in a dataset; of texts, secrets and keys that were given only a hash. */
-const settingsOf = (options: ExtractOptions) => {
-  const { given, onProgress: _, out: _out, redaction, threads = [], ...settings } = options
+const settingsOf = (options: ExtractOptions, model: string | undefined) => {
+  const {
+    given,
+    ledger: _ledger,
+    marks,
+    onProgress: _,
+    out: _out,
+    redaction,
+    threads = [],
+    tokenizer: _tokenizer,
+    ...settings
+  } = options
   const system = [...(given?.system ?? [])].map(([role, text]) => [role, sha256(text)] as const)
   const tools = given?.tools === undefined ? null : sha256(JSON.stringify(given.tools))
   return {
     ...settings,
+    ...(model === undefined ? {} : { model_sha256: model }),
+    ...(marks === undefined
+      ? {}
+      : { marks: { sha256: sha256(JSON.stringify(marks)), accepted_only: marks.acceptedOnly } }),
     redaction: redactionOf(redaction),
     threads: threads.length,
     system: Object.fromEntries(system),
@@ -33,8 +47,9 @@ const sha256 = (text: string): string => createHash("sha256").update(text).diges
 
 const nameOf = (path: string): string => path.split(/[/\\]/u).at(-1) ?? path
 
-export const make = (options: ExtractOptions, report: ExtractReport): string => {
-  const settings = settingsOf(options)
+/** With the fingerprint of the model whose tokens were counted or written. */
+export const make = (options: ExtractOptions, report: ExtractReport, model?: string): string => {
+  const settings = settingsOf(options, model)
   const manifest = {
     kind: MANIFEST_KIND,
     settings,
@@ -42,7 +57,8 @@ export const make = (options: ExtractOptions, report: ExtractReport): string => 
     inputs: report.rows.flatMap(({ session_id, sha256, split }) =>
       sha256 === undefined || split === undefined ? [] : [{ session_id: session_id ?? "", sha256, split }]
     ),
-    files: report.outputs.files.map(({ path, samples, sha256 }) => ({ name: nameOf(path), samples, sha256 }))
+    files: report.outputs.files.map(({ path, samples, sha256 }) => ({ name: nameOf(path), samples, sha256 })),
+    ...(report.outputs.loose === undefined ? {} : { loose: report.outputs.loose })
   }
   return `${JSON.stringify(manifest, undefined, 1)}\n`
 }

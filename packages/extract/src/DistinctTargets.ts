@@ -3,6 +3,7 @@
  * hold it. Elsewhere it is context. An answer that was copied into a fork counts as the same one also where the fork
  * lost what stood before it, as those of Pi 0.78 may: nobody ever sent that shorter context.
  */
+import { type LongTexts } from "@pi-sessions/core/SessionOutline"
 import { TextHash } from "./TextHash.ts"
 import { type TrainingSample } from "./TrainingSample.ts"
 import { addSpoken } from "./internal/spoken.ts"
@@ -10,25 +11,43 @@ import { addSpoken } from "./internal/spoken.ts"
 /** The targets that a dataset holds so far. Forks must come after what they were forked from. */
 export class DistinctTargets {
   /** Hashes of a target and all that stands before it, and of a target with the id of its entry. */
-  readonly #held = new Set<string>()
+  readonly #held: Set<string>
+  #newKeys: Array<string> = []
 
-  /** The sample with its targets that are new, which are held from now on; undefined when there is none. */
-  take(sample: TrainingSample): TrainingSample | undefined {
+  /** Also those that were told before, by their keys. */
+  constructor(held: Iterable<string> = []) {
+    this.#held = new Set(held)
+  }
+
+  /** Keys of the targets that were taken since this was asked last. */
+  newKeys(): ReadonlyArray<string> {
+    const keys = this.#newKeys
+    this.#newKeys = []
+    return keys
+  }
+
+  /**
+   * The sample with its targets that are new, which are held from now on; undefined when there is none. `texts` are those
+   * that are set aside in it.
+   */
+  take(sample: TrainingSample, texts?: LongTexts): TrainingSample | undefined {
     const { first_target, metadata, turns } = sample
     const hash = new TextHash()
     /** Of new targets, by place. */
     const fresh: Array<readonly [at: number, keys: ReadonlyArray<string>]> = []
     let afterHeld = first_target
     for (const [at, turn] of turns.entries()) {
-      addSpoken(hash, turn)
+      const spoken = new TextHash()
+      addSpoken(spoken, turn, texts)
+      hash.addAll(spoken)
       // A pair is another one with another answer beside it.
-      if (at === turns.length - 1 && sample.rejected !== undefined) addSpoken(hash, sample.rejected)
+      if (at === turns.length - 1 && sample.rejected !== undefined) addSpoken(hash, sample.rejected, texts)
       if (turn.role !== "assistant" || at < first_target) continue
       const pair = hash.digest()
       const own = new TextHash()
       own.add(turn.uuid)
       own.add(turn.timestamp)
-      addSpoken(own, turn)
+      own.addAll(spoken)
       const entry = own.digest()
       const isCopy = metadata.parent_session !== undefined && sample.rejected === undefined && this.#held.has(entry)
       const keys = [pair, entry]
@@ -39,7 +58,7 @@ export class DistinctTargets {
     const taken = fresh.filter(([at]) => at >= afterHeld)
     const [first] = taken
     if (first === undefined) return undefined
-    for (const [, keys] of taken) for (const key of keys) this.#held.add(key)
+    for (const [, keys] of taken) for (const key of keys) this.#hold(key)
     const shared = metadata.targets - taken.length
     if (shared === 0) return sample
     return {
@@ -47,5 +66,10 @@ export class DistinctTargets {
       first_target: first[0],
       metadata: { ...metadata, targets: taken.length, context_answers: metadata.context_answers + shared }
     }
+  }
+
+  #hold(key: string): void {
+    this.#held.add(key)
+    this.#newKeys.push(key)
   }
 }

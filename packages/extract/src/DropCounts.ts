@@ -28,14 +28,20 @@ export const DropReason = Schema.Literals([
   "edited_out_message",
   /** A message that is not on the active branch. */
   "other_branch_message",
-  /** Stands as `[image]` in the text. */
+  /** Stands as `[image]` in the text; as `[ image ]` where images are asked for and it is none that can be written. */
   "image",
   /** A content block of a type that is not known. */
   "unknown_block",
   /** Thinking that the provider encrypted. */
   "redacted_thinking",
+  /** `pi`: what a provider signed or encrypted. It may hold thinking, and nobody else can read it to redact it. */
+  "signature",
+  /** `pi`: a line that is no JSON, so that nobody can tell what is to be redacted in it. Pi skips such lines. */
+  "damaged_line",
   /** What the model wrote as arguments was no JSON object; the call has `{}`. */
   "invalid_arguments",
+  /** Claude Code: what it told the model beside the conversation; the transcript does not have its words. */
+  "attachment",
   /** A message after the last assistant message: nothing to learn from it. */
   "trailing_message",
   /** An answer that fits into no window of `--max-tokens` together with its question. */
@@ -50,7 +56,7 @@ export const DropReason = Schema.Literals([
   "merged_user_turn",
   "merged_assistant_turn",
   "user_text_in_observation",
-  /** `openai`, `mistral`, `lora-forge`: there is no place for thinking. */
+  /** `openai`, `mistral`, `lora-forge`, and some templates of `tokens`: there is no place for thinking. */
   "reasoning",
   /** `openai`: no id of this length or with these characters is taken; it is another one, on call and result alike. */
   "replaced_call_id",
@@ -65,7 +71,10 @@ export const DropReason = Schema.Literals([
   /** `lora-forge`: a tool result cut in the middle, and lines that it calls noise. */
   "cut_tool_result",
   "noise_line",
-  /** `lora-forge`: text that looks like the marks around calls and results; its `<` stands as `&lt;`. */
+  /**
+   * `lora-forge`: text that looks like the marks around calls and results; its `<` stands as `&lt;`. Where images are
+   * asked for: text that says `[image]`, which stands as `[ image ]`.
+   */
   "escaped_mark"
 ])
 export type DropReason = typeof DropReason.Type

@@ -1,55 +1,52 @@
 /**
  * The run: every session that a source lists, through the pipeline, into a directory.
  *
- *     list -> whose is it? -> selected? -> plan: families, near-duplicates, splits
- *          -> read -> cut -> distinct -> project -> validate -> write
+ *     list -> look: whose is it? selected? -> plan: families, near-duplicates, splits, kin
+ *          -> read -> cut -> distinct -> redact -> project -> validate -> write
  *
  * Whose a session is, is told by its first lines, so those that nobody asked for are not read. Files that are no
- * sessions or cannot be read are rows of the report, not failures. Samples are written in the order in which the sessions
- * were begun (then of paths), whatever order the reads end in: the same sessions give the same bytes, and forks come after
- * what they were forked from.
+ * sessions or cannot be read are rows of the report, not failures. The plan fixes the order of the dataset: kin stand
+ * together, forks after what they were forked from. The same sessions and settings give the same bytes, whether one
+ * process makes them or many, at once or over several runs.
  */
-import { randomBytes } from "node:crypto"
+import { createHash } from "node:crypto"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import type * as FileSystem from "effect/FileSystem"
+import * as FileSystem from "effect/FileSystem"
 import * as Layer from "effect/Layer"
-import type * as Path from "effect/Path"
-import * as Result from "effect/Result"
+import * as Path from "effect/Path"
+import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import * as SessionRole from "@pi-sessions/catalog/SessionRole"
 import * as GasTown from "@pi-sessions/core/GasTown"
-import { stringAt } from "@pi-sessions/core/Json"
-import { type SessionFileError } from "@pi-sessions/session-file/SessionFileError"
-import { type SessionRef, SessionSource } from "@pi-sessions/session-file/SessionSource"
+import { SessionFileError, fromPlatform } from "@pi-sessions/session-file/SessionFileError"
+import { type SessionListing, type SessionRef, SessionSource } from "@pi-sessions/session-file/SessionSource"
+import * as DatasetAssembly from "./DatasetAssembly.ts"
 import * as DatasetCard from "./DatasetCard.ts"
 import * as DatasetDirectory from "./DatasetDirectory.ts"
+import * as DatasetLedger from "./DatasetLedger.ts"
 import * as DatasetManifest from "./DatasetManifest.ts"
+import { type StoredPart } from "./DatasetPart.ts"
 import * as DatasetPlan from "./DatasetPlan.ts"
-import { DistinctTargets } from "./DistinctTargets.ts"
-import { NothingMatched, type OutputNotOurs } from "./ExtractError.ts"
+import * as DatasetShard from "./DatasetShard.ts"
+import { NothingMatched, type OutputNotOurs, PlanMismatch } from "./ExtractError.ts"
 import { type ExtractOptions } from "./ExtractOptions.ts"
 import { type ExtractReport, type ReportRow } from "./ExtractReport.ts"
+import * as ExtractSettings from "./ExtractSettings.ts"
 import { FORMATS } from "./Formats.ts"
-import { Placeholders } from "./Placeholders.ts"
+import { type LinesRange } from "./LinesFile.ts"
+import * as PlanFile from "./PlanFile.ts"
 import * as PublicReport from "./PublicReport.ts"
-import { Redactor } from "./Redaction.ts"
-import { SessionEvidence } from "./SessionEvidence.ts"
+import * as RunFolder from "./RunFolder.ts"
 import { type DataFile, type DatasetFile, type Sidecar } from "./Sample.ts"
+import { type Look, type Question, type Selected, inOrderOfTime, rowOf } from "./SessionSurvey.ts"
 import { type Split, type SplitRule } from "./Splits.ts"
-import * as ToldContexts from "./ToldContexts.ts"
+import { WorkerPool, type Workers, redactorOf } from "./WorkerPool.ts"
 import * as ReportTally from "./internal/reportTally.ts"
-import {
-  type CutSession,
-  type KnownLines,
-  type Selected,
-  cutSession,
-  nothingOf,
-  rowOf,
-  toLines
-} from "./internal/sessionLines.ts"
 
 export type { ExtractOptions, Selection } from "./ExtractOptions.ts"
+
+/** What a survey is asked for: all that a run is, but where to write. */
+export type SurveyOptions = Omit<ExtractOptions, "out" | "ledger">
 
 export class Extract extends Context.Service<
   Extract,
@@ -58,231 +55,445 @@ export class Extract extends Context.Service<
     readonly run: (
       options: ExtractOptions
     ) => Effect.Effect<ExtractReport, NothingMatched | OutputNotOurs | SessionFileError>
+    /** The report of a run, without its files: what it would find, keep and drop. Writes nothing. */
+    readonly survey: (options: SurveyOptions) => Effect.Effect<ExtractReport, NothingMatched | SessionFileError>
+    /** The part of a run that needs all sessions, but little of each: writes the plan of the dataset to a file. */
+    readonly plan: (
+      options: ExtractOptions,
+      file: string
+    ) => Effect.Effect<DatasetPlan.DatasetPlan, NothingMatched | SessionFileError>
+    /**
+     * One of N parts of a planned dataset, written to the directory `out`; does nothing where it stands there whole.
+     * Gives how many sessions it has.
+     */
+    readonly shard: (
+      options: ExtractOptions,
+      plan: string,
+      number: DatasetShard.ShardNumber
+    ) => Effect.Effect<number, PlanMismatch | OutputNotOurs | SessionFileError>
+    /** Joins all shards of a planned dataset: the same files as those of a run in one process. */
+    readonly merge: (
+      options: ExtractOptions,
+      plan: string,
+      shards: ReadonlyArray<string>
+    ) => Effect.Effect<ExtractReport, PlanMismatch | OutputNotOurs | SessionFileError>
   }
 >()("@pi-sessions/extract/Extract") {
-  /** Reads from the `SessionSource` in its context. */
-  static readonly layer = Layer.suspend(() => Layer.effect(Extract, make))
+  /** Reads from the `SessionSource` in its context, with workers of a `WorkerPool`. */
+  static readonly layerWith = Layer.suspend(() => Layer.effect(Extract, make))
+  /** Reads from the `SessionSource` in its context, in this thread. */
+  static readonly layer = Layer.suspend(() => Layer.provide(Extract.layerWith, WorkerPool.layer))
 }
 
+/** Files that this thread looks into at once, where it reads no more than their beginning. */
 const OPENINGS_AT_ONCE = 8
-/** Whole sessions in memory. */
-const SESSIONS_AT_ONCE = 2
 
 /** Of the families of each role. */
 const SPLIT: SplitRule = { _tag: "Share", validation: 0.05 }
 
-const isRow = (one: ReportRow | Selected): one is ReportRow => "outcome" in one
-
 const make = Effect.gen(function* () {
   const source = yield* SessionSource
+  const pool = yield* WorkerPool
   const services = yield* Effect.context<FileSystem.FileSystem | Path.Path>()
+  const fs = yield* FileSystem.FileSystem
+  const path = yield* Path.Path
 
-  /** Reads no more of the file than it takes to know whose it is. */
-  const open = Effect.fnUntraced(function* (ref: SessionRef) {
-    const opening = new SessionRole.Opening()
-    yield* Stream.runForEachWhile(source.lines(ref), (line) =>
-      Effect.sync(() => {
-        opening.push(line)
-        return !opening.complete
-      })
-    )
-    return opening
-  })
-
-  const identify = Effect.fnUntraced(function* (
-    ref: SessionRef,
-    options: ExtractOptions
-  ): Effect.fn.Return<ReportRow | Selected> {
-    const opened = yield* Effect.result(open(ref))
-    if (Result.isFailure(opened)) {
-      return { path: ref.path, outcome: "unreadable", detail: opened.failure.reason }
-    }
-    const header = opened.success.header?.decode()
-    if (header === undefined) return { path: ref.path, outcome: "not_a_session" }
-    const town = options.town === undefined ? {} : { town: options.town }
-    const role = SessionRole.detect(opened.success, { path: ref.path, ...town })
-    const sessionId = stringAt(header, "id")
-    const timestamp = stringAt(header, "timestamp") ?? ""
-    if (!isSelected(role, options)) return { ...rowOf(ref, role, sessionId), outcome: "not_selected" }
-    if (!isInTime(timestamp, options)) return { ...rowOf(ref, role, sessionId), outcome: "out_of_time" }
-    return { ref, role, sessionId: sessionId ?? "", timestamp }
-  })
-
-  /** What ties a session to others. Reads no more of it than that takes. */
-  const gather = Effect.fnUntraced(function* (
-    { ref, role }: Selected,
-    withSignature: boolean
-  ): Effect.fn.Return<DatasetPlan.PlannedSession | ReportRow> {
-    const evidence = new SessionEvidence({ withSignature })
-    const failed = yield* Stream.runForEachWhile(source.lines(ref), (line) =>
-      Effect.sync(() => {
-        evidence.push(line)
-        return !evidence.complete
-      })
-    ).pipe(
-      Effect.as(undefined),
-      Effect.catch((error) => Effect.succeed(error.reason)),
-      Effect.catchDefect((defect) => Effect.succeed(String(defect)))
-    )
-    if (failed !== undefined) return { path: ref.path, outcome: "unreadable", detail: failed }
-    const found = evidence.of(ref.path)
-    return found === undefined ? { path: ref.path, outcome: "not_a_session" } : { evidence: found, role: role.role }
-  })
-
-  /** Reads the selected sessions for what ties them together. */
-  const plan = Effect.fnUntraced(function* (selected: ReadonlyArray<Selected>, options: ExtractOptions) {
-    const { includeNearDuplicates = false, split = SPLIT } = options
-    const recorded = yield* DatasetDirectory.readSplits(options.out)
-    const rows: Array<ReportRow> = []
-    const sessions: Array<DatasetPlan.PlannedSession> = []
-    yield* Stream.fromIterable(selected).pipe(
-      Stream.mapEffect((one) => gather(one, !includeNearDuplicates), { concurrency: SESSIONS_AT_ONCE }),
-      Stream.runForEach((one) => Effect.sync(() => ("outcome" in one ? rows.push(one) : sessions.push(one))))
-    )
-    return { rows, plan: DatasetPlan.make(sessions, recorded, { split, includeNearDuplicates }) }
-  })
-
-  const extract = Effect.fnUntraced(function* (
-    selected: Selected,
-    options: ExtractOptions,
-    told: ToldContexts.ToldContexts
-  ): Effect.fn.Return<CutSession> {
-    const read = yield* Effect.result(source.read(selected.ref))
-    const { path } = selected.ref
-    if (Result.isSuccess(read)) {
-      // One file that breaks us (values nested beyond the stack, say) must not end the run for all others.
-      return yield* Effect.sync(() => cutSession(read.success, selected, options, told)).pipe(
-        Effect.catchDefect((defect) =>
-          Effect.succeed(nothingOf({ path, outcome: "unreadable", detail: String(defect) }))
-        )
+  /** What all files are, what is selected of them, and how it hangs together. */
+  const planOf = Effect.fnUntraced(function* (
+    listing: SessionListing,
+    workers: Workers,
+    options: SurveyOptions & { readonly out?: string },
+    known: { readonly settings: string; readonly looks: ReadonlyMap<string, Look> },
+    onRow: (path: string) => Effect.Effect<void>
+  ) {
+    const { includeNearDuplicates = false, limit, split = SPLIT } = options
+    const evidence = includeNearDuplicates ? "beginning" : "all"
+    const looks = new Map<string, Look>()
+    const lookAt = (ref: SessionRef, question: Question) => {
+      const key = keyOf(known.settings, question.evidence, DatasetAssembly.identity(ref))
+      const before = known.looks.get(key)
+      return Effect.tap(before === undefined ? workers.look(ref, question) : Effect.succeed(before), (look) =>
+        Effect.sync(() => looks.set(key, look))
       )
     }
-    return nothingOf(
-      read.failure._tag === "NotASession"
-        ? { path, outcome: "not_a_session" }
-        : { path, outcome: "unreadable", detail: read.failure.reason }
-    )
-  })
-
-  const run = Effect.fn("Extract.run")(function* (
-    options: ExtractOptions
-  ): Effect.fn.Return<
-    ExtractReport,
-    NothingMatched | OutputNotOurs | SessionFileError,
-    FileSystem.FileSystem | Path.Path
-  > {
-    yield* DatasetDirectory.check(options.out)
-    const told = yield* ToldContexts.read(options.threads ?? [])
-    const listing = yield* source.list
-    const total = listing.sessions.length
-    let done = 0
-    const progress = (): Effect.Effect<void> => options.onProgress?.(++done, total) ?? Effect.void
-
-    const found = yield* Effect.forEach(
+    const first = limit === undefined ? evidence : "none"
+    const isWhole = first === "all" && workers.width === 1
+    const seen = yield* Effect.forEach(
       listing.sessions,
-      (ref) => Effect.tap(identify(ref, options), (one) => (isRow(one) ? progress() : Effect.void)),
-      { concurrency: OPENINGS_AT_ONCE }
+      (ref) =>
+        Effect.tap(lookAt(ref, { ...selectionOf(options), evidence: first }), (look) =>
+          look._tag === "Row" ? onRow(ref.path) : Effect.void
+        ),
+      // Whole sessions: one is worked on while the next one is read.
+      { concurrency: isWhole ? 2 : Math.max(OPENINGS_AT_ONCE, 2 * workers.width) }
     )
-    const ordered = found.flatMap((one) => (isRow(one) ? [] : [one])).sort(inOrderOfTime)
-    const rows = found.filter(isRow)
-    if (ordered.length === 0) return yield* nothingMatched(options, rows, listing.skipped)
-    const selected = ordered.slice(0, options.limit)
-    const leave = (row: ReportRow): Effect.Effect<void> =>
-      Effect.andThen(
-        Effect.sync(() => rows.push(row)),
-        progress()
-      )
-    for (const { ref, role, sessionId } of ordered.slice(selected.length)) {
-      yield* leave({ ...rowOf(ref, role, sessionId), outcome: "over_limit" })
+    const left = seen.flatMap((look) => (look._tag === "Row" ? [look.row] : []))
+    const found = seen
+      .flatMap((look) => (look._tag === "Row" ? [] : [look]))
+      .sort((a, b) => inOrderOfTime(a.session, b.session))
+    if (found.length === 0) return yield* nothingMatched(options, left, listing.skipped)
+    for (const { session } of found.slice(limit ?? found.length)) {
+      left.push({ ...rowOf(session.ref, session.role, session.sessionId), outcome: "over_limit" })
+      yield* onRow(session.ref.path)
     }
-
-    const planned = yield* plan(selected, options)
-    for (const row of planned.rows) yield* leave(row)
-    const { families, fates, recorded } = planned.plan
-    const taken: Array<Selected> = []
-    for (const one of selected) {
-      const fate = fates.get(one.ref.path)
-      if (fate?._tag === "Taken") taken.push(one)
-      else if (fate !== undefined) {
-        const { detail, reason } = fate
-        const row = { ...rowOf(one.ref, one.role, one.sessionId), outcome: reason }
-        yield* leave(detail === undefined ? row : { ...row, detail })
-      }
+    const candidates: Array<DatasetPlan.Candidate> = []
+    for (const look of found.slice(0, limit)) {
+      const { session } = look
+      const again =
+        look.evidence === undefined ? yield* lookAt(session.ref, { ...selectionOf(options), evidence }) : look
+      if (again._tag === "Row") left.push(again.row)
+      else if (again.evidence === undefined) left.push({ path: session.ref.path, outcome: "not_a_session" })
+      else candidates.push({ session, evidence: again.evidence })
+      if (again._tag === "Row" || again.evidence === undefined) yield* onRow(session.ref.path)
     }
+    const recorded = options.out === undefined ? new Map() : yield* DatasetDirectory.readSplits(options.out)
+    const planned = DatasetPlan.make(candidates, recorded, { split, includeNearDuplicates })
+    yield* Effect.forEach(planned.left, ({ path }) => onRow(path), { discard: true })
+    return { plan: { ...planned, left: [...left, ...planned.left], skipped: listing.skipped }, looks }
+  })
 
-    const format = FORMATS[options.format]
-    const filesOf = (split: Split, file: DatasetFile, role: GasTown.Role): ReadonlyArray<DatasetDirectory.TargetFile> =>
-      (format.fileNames?.({ split, role }) ?? [DatasetDirectory.fileName(split, file)]).map((name) => {
-        return { name, split, file }
-      })
+  /** The files of the dataset from its parts, and what is said of it. */
+  const build = Effect.fnUntraced(function* (
+    plan: DatasetPlan.DatasetPlan,
+    options: ExtractOptions,
+    settings: ExtractSettings.ExtractSettings,
+    made: {
+      readonly workers: Workers
+      readonly stored: (key: string) => StoredPart | undefined
+      readonly onRow: (path: string) => Effect.Effect<void>
+    }
+  ) {
+    const { out } = options
+    yield* makeDirectory(out)
+    const folder = yield* RunFolder.open(out)
+    const rows = [...plan.left]
     const sessionLines: Array<string> = []
-    const sidecars = (files: ReadonlyArray<DataFile>): ReadonlyArray<Sidecar> => [
-      ...(format.sidecars?.(files) ?? []),
-      ...(format.sessions === undefined
-        ? []
-        : [{ name: format.sessions.fileName, text: sessionLines.map((line) => `${line}\n`).join("") }])
-    ]
-    const [train = { name: "train.jsonl", split: "train", file: "train" } as const] = filesOf(
-      "train",
-      "train",
-      "unknown"
-    )
-    const redactor = redactorOf(options)
-    const known: KnownLines = { distinct: new DistinctTargets(), redactor, fingerprints: new Set() }
-    const { outputs } = yield* DatasetDirectory.writeSamples(options.out, { train, sidecars }, (write) =>
-      Stream.fromIterable(taken).pipe(
-        Stream.mapEffect((one) => extract(one, options, told), { concurrency: SESSIONS_AT_ONCE }),
-        Stream.runForEach((session) =>
-          Effect.gen(function* () {
-            const { lines, row, sessionLine } = toLines(session, known, options)
-            const fate = fates.get(row.path)
-            const split = fate?._tag === "Taken" ? fate.split : "train"
-            for (const { file, line } of lines) {
-              for (const target of filesOf(split, file, row.role ?? "unknown")) yield* write(target, line)
-            }
+    const parts = new Map<string, StoredPart>()
+    const layout = layoutOf(options)
+    const { outputs } = yield* DatasetDirectory.writeSamples(
+      out,
+      folder,
+      { ...layout, sidecars: (files) => layout.sidecars(files, sessionLines) },
+      (files) =>
+        DatasetAssembly.assemble(plan.kin, {
+          ...made,
+          settings: settings.hash,
+          folder: folder.path,
+          stored: (key) => made.stored(key) ?? folder.earlier.get(key),
+          mayBeTorn: true,
+          filesOf: layout.filesOf,
+          files,
+          isDistinct: true,
+          onPart: Effect.fnUntraced(function* (row, sessionLine, kept) {
+            rows.push(row)
             if (sessionLine !== undefined) sessionLines.push(sessionLine)
-            yield* leave(lines.length === 0 ? row : { ...row, split })
+            if (kept !== undefined) {
+              parts.set(kept.key, kept.part)
+              yield* folder.record(kept)
+            }
+            yield* made.onRow(row.path)
           })
-        )
-      )
+        })
     )
-    yield* DatasetDirectory.writeSplits(options.out, recorded)
-    const isRedacted = redactor !== undefined
-    const report = ReportTally.report(options, listing.skipped, rows, { outputs, families, is_redacted: isRedacted })
-    yield* DatasetDirectory.writeText(options.out, DatasetManifest.MANIFEST_FILE, DatasetManifest.make(options, report))
-    yield* DatasetDirectory.writeText(options.out, DatasetCard.CARD_FILE, DatasetCard.make(report), DatasetCard.MARK)
+    yield* DatasetDirectory.writeSplits(out, new Map(Object.entries(plan.recorded)))
+    const redactor = redactorOf(settings.work)
+    const { families, skipped } = plan
+    const report = ReportTally.report(options, skipped, rows, {
+      outputs,
+      families,
+      is_redacted: redactor !== undefined
+    })
+    yield* DatasetDirectory.writeText(
+      out,
+      DatasetManifest.MANIFEST_FILE,
+      DatasetManifest.make(options, report, settings.work.model?.fingerprint)
+    )
+    yield* DatasetDirectory.writeText(out, DatasetCard.CARD_FILE, DatasetCard.make(report), DatasetCard.MARK)
     const shown = redactor === undefined ? report : PublicReport.of(report, redactor)
-    yield* DatasetDirectory.writeReport(options.out, shown)
+    yield* DatasetDirectory.writeReport(out, shown)
+    return { report, parts }
+  })
+
+  const run = Effect.fn("Extract.run")(function* (options: ExtractOptions) {
+    const { ledger: ledgerFile, out } = options
+    yield* DatasetDirectory.check(out)
+    const settings = yield* ExtractSettings.of(options)
+    const listing = yield* source.list
+    const ledger = ledgerFile === undefined ? undefined : yield* DatasetLedger.read(ledgerFile)
+    const progress = progressOf(options, listing)
+    const identity = keyOf(
+      settings.hash,
+      ...listing.sessions.map(DatasetAssembly.identity),
+      ...listing.skipped.flatMap(({ path, reason }) => [path, reason])
+    )
+    if (ledger?.run === identity && (yield* DatasetLedger.isIntact(ledger))) {
+      yield* progress.all
+      return ledger.report
+    }
+    const workers = yield* pool.open(settings.work, progress.bytes)
+    const known = { settings: settings.hash, looks: ledger?.looks ?? new Map() }
+    const { looks, plan } = yield* planOf(listing, workers, options, known, progress.one)
+    const stored = (key: string) => ledger?.parts.get(key)
+    const { parts, report } = yield* build(plan, options, settings, { workers, stored, onRow: progress.one })
+    if (ledgerFile !== undefined) {
+      const { files: written, loose = [], sidecars = [] } = report.outputs
+      const left = [...written, ...loose].map((file) => path.resolve(out, file.path)).concat(sidecars)
+      const beside = [report.outputs.report, ...DatasetDirectory.BESIDE.map((name) => path.resolve(out, name))]
+      const files = yield* Effect.forEach([...left, ...beside], DatasetLedger.lookAt)
+      const inOut = new Map([...parts].map(([key, part]) => [key, movedTo(path, out, part)]))
+      yield* DatasetLedger.write(ledgerFile, { run: identity, files, report, looks, parts: inOut })
+    }
     return report
   })
 
-  return Extract.of({ run: (options) => Effect.provide(run(options), services) })
+  const survey = Effect.fn("Extract.survey")(function* (options: SurveyOptions) {
+    const settings = yield* ExtractSettings.of(options)
+    const listing = yield* source.list
+    const progress = progressOf(options, listing)
+    const workers = yield* pool.open(settings.work, progress.bytes)
+    const known = { settings: settings.hash, looks: new Map() }
+    const { plan } = yield* planOf(listing, workers, options, known, progress.one)
+    const folder = yield* fs
+      .makeTempDirectoryScoped()
+      .pipe(Effect.mapError(fromPlatform("a temporary directory", "write")))
+    const rows = [...plan.left]
+    const files = new Map<string, { target: DatasetDirectory.TargetFile; samples: number }>()
+    const count = (target: DatasetDirectory.TargetFile, lines: number): Effect.Effect<LinesRange> =>
+      Effect.sync(() => {
+        const file = files.get(target.name) ?? { target, samples: 0 }
+        files.set(target.name, { target, samples: file.samples + lines })
+        return { path: "", offset: 0, bytes: 0, lines, crc32: 0 }
+      })
+    yield* DatasetAssembly.assemble(plan.kin, {
+      workers,
+      settings: settings.hash,
+      folder,
+      stored: () => undefined,
+      mayBeTorn: false,
+      filesOf: layoutOf(options).filesOf,
+      files: {
+        append: (to, lines) => count(to, lines.length),
+        copy: (to, range) => count(to, range.lines),
+        keep: ({ name }) => Effect.succeed({ name, placed: name, path: "", sha256: "" })
+      },
+      isDistinct: true,
+      onPart: (row) =>
+        Effect.andThen(
+          Effect.sync(() => rows.push(row)),
+          progress.one(row.path)
+        )
+    })
+    const outputs = {
+      train: "",
+      files: [...files.values()].map(({ samples, target: { file, split } }) => {
+        return { path: "", samples, split, file, sha256: "" }
+      }),
+      report: ""
+    }
+    const { families, skipped } = plan
+    const is_redacted = redactorOf(settings.work) !== undefined
+    return ReportTally.report(options, skipped, rows, { outputs, families, is_redacted })
+  })
+
+  const plan = Effect.fn("Extract.plan")(function* (options: ExtractOptions, file: string) {
+    const settings = yield* ExtractSettings.of(options)
+    const listing = yield* source.list
+    const progress = progressOf(options, listing)
+    const workers = yield* pool.open(settings.work, progress.bytes)
+    const known = { settings: settings.hash, looks: new Map() }
+    const planned = yield* planOf(listing, workers, options, known, progress.one)
+    yield* PlanFile.write(file, planned.plan, settings.hash)
+    return planned.plan
+  })
+
+  const shard = Effect.fn("Extract.shard")(function* (
+    options: ExtractOptions,
+    file: string,
+    { of, shard: number }: DatasetShard.ShardNumber
+  ) {
+    const { out } = options
+    const settings = yield* ExtractSettings.of(options)
+    const planned = yield* PlanFile.read(file, settings.hash)
+    const kin = planned.plan.kin.filter((_, at) => at % of === number - 1)
+    const sessions = kin.flat().map(({ session }) => session)
+    const before = yield* DatasetShard.read(out)
+    if (before?.plan === planned.sha256 && before.shard === number && before.of === of) return sessions.length
+    if (before === undefined) yield* DatasetDirectory.check(out)
+    yield* unchanged(sessions)
+    yield* makeDirectory(out)
+    const progress = progressOf(options, { sessions: sessions.map(({ ref }) => ref) })
+    const workers = yield* pool.open(settings.work, progress.bytes)
+    const folder = yield* RunFolder.open(out)
+    // Shards are joined line by line, so a container comes after.
+    const { container: _, ...layout } = layoutOf(options)
+    const parts = new Map<string, StoredPart>()
+    yield* DatasetDirectory.writeSamples(out, folder, { ...layout, sidecars: () => [] }, (files) =>
+      DatasetAssembly.assemble(kin, {
+        workers,
+        settings: settings.hash,
+        folder: folder.path,
+        stored: (key) => folder.earlier.get(key),
+        mayBeTorn: true,
+        filesOf: (...of) => layout.filesOf(...of).slice(0, 1),
+        files,
+        isDistinct: false,
+        onPart: Effect.fnUntraced(function* (row, _line, kept) {
+          if (kept !== undefined) {
+            parts.set(kept.key, kept.part)
+            yield* folder.record(kept)
+          }
+          yield* progress.one(row.path)
+        })
+      })
+    )
+    yield* DatasetShard.write(out, { plan: planned.sha256, shard: number, of, parts })
+    return sessions.length
+  })
+
+  /** A session that has grown since is another one than the plan knows. */
+  const unchanged = Effect.fnUntraced(function* (sessions: ReadonlyArray<Selected>) {
+    const now = new Map((yield* source.list).sessions.map((ref) => [ref.path, ref]))
+    for (const { ref } of sessions) {
+      const found = now.get(ref.path)
+      if (found !== undefined && DatasetAssembly.identity(found) === DatasetAssembly.identity(ref)) continue
+      const issue = found === undefined ? "it is no longer there" : "it was changed"
+      return yield* new PlanMismatch({ path: ref.path, issue: `${issue} since the plan was made; make the plan anew` })
+    }
+  })
+
+  const merge = Effect.fn("Extract.merge")(function* (
+    options: ExtractOptions,
+    file: string,
+    directories: ReadonlyArray<string>
+  ) {
+    const { out } = options
+    yield* DatasetDirectory.check(out)
+    const settings = yield* ExtractSettings.of(options)
+    const planned = yield* PlanFile.read(file, settings.hash)
+    const parts = new Map<string, StoredPart>()
+    const seen = new Set<number>()
+    let of = 0
+    for (const directory of directories) {
+      const mismatch = (issue: string) => new PlanMismatch({ path: directory, issue })
+      const shard = yield* DatasetShard.read(directory)
+      if (shard === undefined) return yield* mismatch("it holds no finished shard")
+      if (shard.plan !== planned.sha256) return yield* mismatch(`it is a shard of another plan than ${file}`)
+      if (of !== 0 && shard.of !== of) return yield* mismatch(`it is one of ${shard.of} shards, others are of ${of}`)
+      of = shard.of
+      seen.add(shard.shard)
+      for (const [key, part] of shard.parts) parts.set(key, part)
+    }
+    const missing = Array.from({ length: of }, (_, at) => at + 1).filter((number) => !seen.has(number))
+    if (of === 0 || missing.length > 0) {
+      const issue = of === 0 ? "no shards were named" : `shards are missing: ${missing.join(", ")} of ${of}`
+      return yield* new PlanMismatch({ path: file, issue })
+    }
+    const refs = planned.plan.kin.flat().map(({ session }) => session.ref)
+    const progress = progressOf(options, { sessions: refs })
+    const stored = (key: string) => parts.get(key)
+    const { report } = yield* build(planned.plan, options, settings, { workers: NOBODY, stored, onRow: progress.one })
+    return report
+  })
+
+  const makeDirectory = (directory: string) =>
+    fs.makeDirectory(directory, { recursive: true }).pipe(Effect.mapError(fromPlatform(directory, "write")))
+
+  const provided = <A, E>(effect: Effect.Effect<A, E, FileSystem.FileSystem | Path.Path | Scope.Scope>) =>
+    Effect.scoped(Effect.provideContext(effect, Context.pick(FileSystem.FileSystem, Path.Path)(services)))
+  return Extract.of({
+    run: (options) => provided(run(options)),
+    survey: (options) => provided(survey(options)),
+    plan: (options, file) => provided(plan(options, file)),
+    shard: (options, file, number) => provided(shard(options, file, number)),
+    merge: (options, file, shards) => provided(merge(options, file, shards))
+  })
 })
 
-/** With a key of this run alone where none is given. */
-const redactorOf = ({ redaction }: ExtractOptions): Redactor | undefined => {
-  if (redaction === "off") return undefined
-  const { exact = [], key = randomBytes(32).toString("hex") } = redaction ?? {}
-  return new Redactor({ placeholders: new Placeholders(key), exact })
+/** Where all parts must be there. */
+const NOBODY: Workers = {
+  width: 1,
+  look: () => Effect.die("nothing is looked at when shards are joined"),
+  parts: ({ sessions }) =>
+    Stream.fail(
+      new SessionFileError({
+        path: sessions[0]?.ref.path ?? "",
+        operation: "read",
+        reason: "its lines are not in the shards as they were written; make its shard anew"
+      })
+    )
 }
 
-const inOrderOfTime = (a: Selected, b: Selected): number => {
-  if (a.timestamp !== b.timestamp) return a.timestamp < b.timestamp ? -1 : 1
-  return a.ref.path < b.ref.path ? -1 : 1
+const keyOf = (...told: ReadonlyArray<string>): string => {
+  const hash = createHash("sha256")
+  for (const one of told) hash.update(one).update("\0")
+  return hash.digest("hex").slice(0, 32)
 }
 
-const isSelected = (role: GasTown.RoleDetection, options: ExtractOptions): boolean => {
-  const { includeDogs = false, rigs, roles } = options
-  return (
-    (rigs.length === 0 || rigs.some((rig) => GasTown.matchesRig(role, rig, { includeDogs }))) &&
-    (roles.length === 0 || roles.includes(role.role))
-  )
+/** The part where it lies once the files have their names. */
+const movedTo = (path: Path.Path, out: string, part: StoredPart): StoredPart => ({
+  ...part,
+  pieces: part.pieces.map((piece) => {
+    return { ...piece, range: { ...piece.range, path: path.resolve(out, path.basename(piece.range.path)) } }
+  }),
+  ...(part.files === undefined
+    ? {}
+    : { files: part.files.map((file) => ({ ...file, path: path.resolve(out, file.placed) })) })
+})
+
+const selectionOf = ({ includeDogs, marks, rigs, roles, since, town, until }: SurveyOptions) => ({
+  rigs,
+  roles,
+  ...(includeDogs === undefined ? {} : { includeDogs }),
+  ...(marks === undefined ? {} : { marks }),
+  ...(since === undefined ? {} : { since }),
+  ...(town === undefined ? {} : { town }),
+  ...(until === undefined ? {} : { until })
+})
+
+/** Which files the lines of a format go to, and what stands beside them. */
+const layoutOf = ({ format: name, maxFileBytes, perRole = false }: SurveyOptions) => {
+  const format = FORMATS[name]
+  const filesOf = (split: Split, file: DatasetFile, role: GasTown.Role): ReadonlyArray<DatasetDirectory.TargetFile> => {
+    const told = format.fileNames?.({ split, role })
+    if (told !== undefined) return told.map((name) => ({ name, split, file }))
+    return perRole
+      ? [{ name: DatasetDirectory.fileName(split, file, role), split, file, role }]
+      : [{ name: DatasetDirectory.fileName(split, file), split, file }]
+  }
+  const [train = { name: "train.jsonl", split: "train", file: "train" } as const] = filesOf("train", "train", "unknown")
+  const sidecars = (files: ReadonlyArray<DataFile>, sessionLines: ReadonlyArray<string>): ReadonlyArray<Sidecar> => [
+    ...(format.sidecars?.(files) ?? []),
+    ...(format.sessions === undefined
+      ? []
+      : [{ name: format.sessions.fileName, text: sessionLines.map((line) => `${line}\n`).join("") }])
+  ]
+  return {
+    filesOf,
+    train,
+    sidecars,
+    isLoose: format.wholeSession !== undefined,
+    placeOf: (name: string, split: Split) => (format.wholeSession === undefined ? name : `${split}/${name}`),
+    ...(format.container === undefined ? {} : { container: format.container }),
+    ...(maxFileBytes === undefined || format.fileNames !== undefined ? {} : { maxFileBytes })
+  }
 }
 
-/** A session without a time is in no span of time. */
-const isInTime = (timestamp: string, { since, until }: ExtractOptions): boolean => {
-  const time = Date.parse(timestamp)
-  return (since === undefined || time >= Date.parse(since)) && (until === undefined || time < Date.parse(until))
+/** Tells how many files are done with. */
+const progressOf = ({ onProgress }: SurveyOptions, { sessions }: Pick<SessionListing, "sessions">) => {
+  const sizes = new Map(sessions.map(({ path, sizeBytes }) => [path, sizeBytes]))
+  const totalBytes = sessions.reduce((bytes, { sizeBytes }) => bytes + sizeBytes, 0)
+  const total = sessions.length
+  let done = 0
+  let doneBytes = 0
+  return {
+    bytes: totalBytes,
+    one: (path: string): Effect.Effect<void> => {
+      done++
+      doneBytes += sizes.get(path) ?? 0
+      return onProgress?.({ done, total, doneBytes, totalBytes }) ?? Effect.void
+    },
+    all: Effect.suspend(() => onProgress?.({ done: total, total, doneBytes: totalBytes, totalBytes }) ?? Effect.void)
+  }
 }
 
 const PROBLEMS: { readonly [outcome: string]: string } = {
@@ -291,7 +502,7 @@ const PROBLEMS: { readonly [outcome: string]: string } = {
 }
 
 const nothingMatched = (
-  { rigs, roles }: ExtractOptions,
+  { rigs, roles }: SurveyOptions,
   rows: ReadonlyArray<ReportRow>,
   skipped: ReadonlyArray<{ readonly path: string; readonly reason: string }>
 ): NothingMatched => {

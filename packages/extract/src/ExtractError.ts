@@ -47,3 +47,18 @@ export class OutputNotOurs extends Schema.TaggedError<OutputNotOurs>()("OutputNo
     return `${this.path} holds files that no earlier extract wrote (${this.files.join(", ")}); choose an empty or new directory with --out, or move them away`
   }
 }
+
+/** A plan, or a shard of one, that does not belong to this dataset; nothing was written. Exit status 2. */
+export class PlanMismatch extends Schema.TaggedError<PlanMismatch>()("PlanMismatch", {
+  /** The plan's file, or the shard's directory. */
+  path: Schema.String,
+  issue: Schema.String
+}) {
+  override get message(): string {
+    return `${this.path}: ${this.issue}`
+  }
+
+  override get [Runtime.errorExitCode](): number {
+    return 2
+  }
+}

@@ -2,7 +2,9 @@
 import type * as Effect from "effect/Effect"
 import { type ExactSecret } from "./ExactSecrets.ts"
 import { type GivenContext } from "./GivenContext.ts"
+import { type MarksRule } from "./Marks.ts"
 import { type Overflow } from "./Overflow.ts"
+import { type QualityPredicate } from "./QualityPredicate.ts"
 import { type Reasoning } from "./Reasoning.ts"
 import { type ArgumentsForm, type FormatName } from "./FormatName.ts"
 import { type SplitRule } from "./Splits.ts"
@@ -30,38 +32,79 @@ export interface Selection {
   readonly until?: string
   /** The first so many of those selected, in the order in which they were begun. The others are not read. */
   readonly limit?: number
+  /** What a person marked as good to learn from, or not; see Marks.ts. */
+  readonly marks?: MarksRule
 }
 
-export interface ExtractOptions extends Selection {
+/** What becomes of each session that is taken. */
+export interface SampleOptions {
   readonly format: FormatName
   /** How arguments of calls are written, where the format's trainer reads both; as the format has it unless told. */
   readonly arguments?: ArgumentsForm
-  /** The directory to write to. */
-  readonly out: string
+  /** Write images as files beside the data, for formats that name them (`messages`, `parquet`); see docs/formats.md. */
+  readonly images?: boolean
   /** The active branch of each session, or all of them. */
   readonly branches?: "active" | "all"
   /** What becomes of the model's thinking. `last-query`: kept behind the last user turn, as templates like Qwen3's do. */
   readonly reasoning?: Reasoning
   /** Take hydrated sessions too, although no model produced their text in this form. */
   readonly includeHydrated?: boolean
-  /** Thread files and directories of them, in which the mirror told system prompts and tools. */
-  readonly threads?: ReadonlyArray<string>
   /** How secrets and names are taken out; with a key of this run alone unless told. `off` leaves them in. */
   readonly redaction?: RedactionSettings | "off"
   /** For sessions that hold no system prompt or declare no tools. */
   readonly given?: GivenContext
+  /** Answers that are rejected in it are context alone. */
+  readonly marks?: MarksRule
   /** Ids of models; samples of others are left out. None: every model. */
   readonly models?: ReadonlyArray<string>
+  /** What one of these holds of is left out; see SessionQuality.ts. None: nothing is. */
+  readonly refuse?: ReadonlyArray<QualityPredicate>
+  /** What one of these does not hold of is left out. */
+  readonly require?: ReadonlyArray<QualityPredicate>
+  /** The share of results, 0 to 1, above which `error_rate` holds. */
+  readonly maxErrorRate?: number
   /** Samples of fewer turns are left out. */
   readonly minTurns?: number
-  /** Samples may have so many tokens (an estimate), system prompt and tools counted in. None: any number. */
+  /** Samples may have so many tokens (an estimate, unless a model is given), system prompt and tools counted in. None: any number. */
   readonly maxTokens?: number
   /** What becomes of longer ones; `window` unless told. */
   readonly overflow?: Overflow
+  /** Tell how long the samples are, whatever the budget: costs a count of every sample. */
+  readonly lengths?: boolean
+}
+
+export interface ExtractOptions extends Selection, SampleOptions {
+  /** The directory to write to. */
+  readonly out: string
+  /** Write the samples of each role to files of their own, where the format does not name its files itself. */
+  readonly perRole?: boolean
+  /** Begin another file when one has so many bytes, where the format does not name its files itself. */
+  readonly maxFileBytes?: number
+  /**
+   * A file in which runs to one directory remember what they made of each session, so that the next one makes only what
+   * changed. It names paths of this machine. None: all is made anew.
+   */
+  readonly ledger?: string
+  /**
+   * Directory of a model (`tokenizer.json`, `tokenizer_config.json`, chat template), whose tokens format `tokens` writes and
+   * `maxTokens` means. None: tokens are estimated.
+   */
+  readonly tokenizer?: string
+  /** Thread files and directories of them, in which the mirror told system prompts and tools. */
+  readonly threads?: ReadonlyArray<string>
   /** Take sessions that say nearly what another one says too. */
   readonly includeNearDuplicates?: boolean
   /** How to split; a twentieth of the families of each role for validation unless told. */
   readonly split?: SplitRule
-  /** Called when a file is done with: how many are, of how many. */
-  readonly onProgress?: (done: number, total: number) => Effect.Effect<void>
+  /** Called when a file is done with. */
+  readonly onProgress?: (progress: ExtractProgress) => Effect.Effect<void>
+}
+
+/** How far a run is. */
+export interface ExtractProgress {
+  /** Files that are done with. */
+  readonly done: number
+  readonly total: number
+  readonly doneBytes: number
+  readonly totalBytes: number
 }

@@ -6,7 +6,9 @@ import * as Schema from "effect/Schema"
 import * as GasTown from "@pi-sessions/core/GasTown"
 import { DropCounts } from "./DropCounts.ts"
 import { FormatName } from "./FormatName.ts"
+import { Unlearnable } from "./LossMask.ts"
 import { DatasetFile } from "./Sample.ts"
+import { QUALITY_REFUSALS } from "./QualityPredicate.ts"
 import { Split } from "./Splits.ts"
 
 /** Tells a report of ours from any other `report.json`; the number grows when the shape changes. */
@@ -14,6 +16,8 @@ export const REPORT_KIND = "pi-sessions/extract-report/2"
 
 /** Why a sample is not in the dataset. */
 export const SampleDropReason = Schema.Literals([
+  /** `--refuse` names a predicate that holds, or `--require` one that does not; see SessionQuality.ts. */
+  ...QUALITY_REFUSALS,
   /** It broke its format's rules: a bug, please report it. */
   "invalid_sample",
   "no_assistant_turn",
@@ -35,6 +39,10 @@ export const SampleDropReason = Schema.Literals([
   "no_system_prompt",
   /** `lora-forge`: too little in it, by the rules of its quality filter. */
   "low_quality",
+  /** `tokens`: nobody said whose. */
+  "no_tokenizer",
+  /** `tokens`: an answer cannot be learnt with the model's template; see LossMask.ts. */
+  ...Unlearnable.literals,
   /** The format has a rule of its own against duplicates, and a line like it stands in the dataset already. */
   "duplicate_line"
 ])
@@ -50,6 +58,10 @@ export const SessionDropReason = Schema.Union([
     "out_of_time",
     /** Beyond `--limit`. */
     "over_limit",
+    /** Somebody marked the session, or every answer of it, as not to be learnt from. */
+    "rejected_mark",
+    /** `--marks-only`: nobody accepted the session or an answer of it. */
+    "no_accepting_mark",
     /** It says nearly what an earlier session says that it is no fork of. */
     "near_duplicate",
     /** It ties families of two splits together. */
@@ -111,7 +123,9 @@ export const ReportRow = Schema.Struct({
   /** Samples that did not come along, of a session that gave some; by reason. */
   samples_dropped: Schema.optionalKey(DropCounts),
   /** Only of kept sessions. */
-  volume: Schema.optionalKey(Volume)
+  volume: Schema.optionalKey(Volume),
+  /** Only where they were asked for: tokens of each sample with targets of its own, before any budget. */
+  lengths: Schema.optionalKey(Schema.Array(Schema.Int))
 })
 export type ReportRow = typeof ReportRow.Type
 
@@ -148,18 +162,23 @@ export const ExtractReport = Schema.Struct({
   total: Volume,
   /** Absolute paths. */
   outputs: Schema.Struct({
+    /** The first one of the training split. */
     train: Schema.String,
-    /** All files with lines, that of the training split among them. */
+    /** All files with lines, that one among them even when it has none. */
     files: Schema.Array(
       Schema.Struct({
         path: Schema.String,
         samples: Schema.Int,
         split: Split,
         file: DatasetFile,
+        /** Where each role has files of its own. */
+        role: Schema.optionalKey(GasTown.Role),
         /** Of its bytes, in hex. */
         sha256: Schema.String
       })
     ),
+    /** Images, or sessions that stay sessions: within the directory, with `/` between the parts of their names. */
+    loose: Schema.optionalKey(Schema.Array(Schema.Struct({ path: Schema.String, sha256: Schema.String }))),
     /** What the format has beside them. */
     sidecars: Schema.optionalKey(Schema.Array(Schema.String)),
     report: Schema.String

@@ -2,22 +2,26 @@
  * Which sessions belong together: a fork and what it was forked from, copies, sessions that share lines, and sessions
  * that say nearly the same. Who trains on one of a family must not be tested on another.
  */
+import * as Schema from "effect/Schema"
 import * as MinHash from "./MinHash.ts"
 
 /** What is known of a session that may tie it to others. */
-export interface FamilyEvidence {
+export const FamilyEvidence = Schema.Struct({
   /** Absolute. */
-  readonly path: string
-  readonly sessionId: string
+  path: Schema.String,
+  sessionId: Schema.String,
   /** The header's, ISO 8601. */
-  readonly timestamp: string
+  timestamp: Schema.String,
   /** Path of what it was forked from, as the header has it. */
-  readonly parentSession?: string
+  parentSession: Schema.optionalKey(Schema.String),
   /** Hashes of entry lines: those of a fork are its parent's, byte for byte. */
-  readonly lines: ReadonlyArray<string>
-  /** Of what was said; undefined of a session that says nothing. */
-  readonly signature?: MinHash.Signature
-}
+  lines: Schema.Array(Schema.String),
+  /** Hashes of what was said up to a first answer, that included. */
+  openings: Schema.Array(Schema.String),
+  /** Of what was said; absent of a session that says nothing. See MinHash.ts. */
+  signature: Schema.optionalKey(Schema.Array(Schema.Int))
+})
+export type FamilyEvidence = typeof FamilyEvidence.Type
 
 /** Sessions at least so similar count as the same said again. */
 export const NEAR_DUPLICATE = 0.9
@@ -28,6 +32,11 @@ export const ALIKE = 0.7
 export interface Families {
   /** The family of each path: the path of its first member, in the order of time. */
   readonly familyOf: ReadonlyMap<string, string>
+  /**
+   * The same of its kin: forks, copies, and sessions that begin alike. Only kin can have a target in common, so what each
+   * target stands for once can be told group by group.
+   */
+  readonly kinOf: ReadonlyMap<string, string>
   /** For a session that says nearly what an unrelated earlier one says: the path of that one. */
   readonly nearDuplicateOf: ReadonlyMap<string, string>
 }
@@ -41,15 +50,16 @@ export const find = (sessions: ReadonlyArray<FamilyEvidence>): Families => {
   const kin = new Groups(ordered.length)
   joinParents(ordered, kin)
   joinByKey(ordered, kin, ({ lines }) => lines)
+  joinByKey(ordered, kin, ({ openings }) => openings)
   const groups = kin.copy()
   const nearDuplicateOf = new Map<string, string>()
   for (const { at, isRepeat, of } of alike(ordered, kin)) {
     groups.join(at, of)
     if (isRepeat) nearDuplicateOf.set(ordered[at]?.path ?? "", ordered[of]?.path ?? "")
   }
-  const familyOf = new Map<string, string>()
-  for (const [at, { path }] of ordered.entries()) familyOf.set(path, ordered[groups.rootOf(at)]?.path ?? path)
-  return { familyOf, nearDuplicateOf }
+  const firstOf = (of: Groups): ReadonlyMap<string, string> =>
+    new Map(ordered.map(({ path }, at) => [path, ordered[of.rootOf(at)]?.path ?? path]))
+  return { familyOf: firstOf(groups), kinOf: firstOf(kin), nearDuplicateOf }
 }
 
 /** Groups of positions; the root of each is its smallest one. */

@@ -10,7 +10,10 @@ export const FormatName = Schema.Literals([
   "openai",
   "mistral",
   "lora-forge",
-  "dpo"
+  "dpo",
+  "tokens",
+  "parquet",
+  "pi"
 ])
 export type FormatName = typeof FormatName.Type
 

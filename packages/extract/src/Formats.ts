@@ -7,9 +7,12 @@ import { MessagesFormat } from "./MessagesFormat.ts"
 import { MistralFormat } from "./MistralFormat.ts"
 import { MsSwiftFormat } from "./MsSwiftFormat.ts"
 import { OpenAiFormat } from "./OpenAiFormat.ts"
+import { ParquetFormat } from "./ParquetFormat.ts"
+import * as PiFormat from "./PiFormat.ts"
 import { type FormatName } from "./FormatName.ts"
 import { type SampleFormat } from "./Sample.ts"
 import { ShareGptFormat } from "./ShareGptFormat.ts"
+import { TokensFormat } from "./TokensFormat.ts"
 
 export const FORMATS: { readonly [Name in FormatName]: SampleFormat<unknown> } = {
   messages: MessagesFormat,
@@ -20,5 +23,9 @@ export const FORMATS: { readonly [Name in FormatName]: SampleFormat<unknown> } =
   openai: OpenAiFormat,
   mistral: MistralFormat,
   "lora-forge": LoraForgeFormat,
-  dpo: DpoFormat
+  dpo: DpoFormat,
+  tokens: TokensFormat,
+  parquet: ParquetFormat,
+  // What a session would be as messages decides whether it is taken.
+  pi: { ...MessagesFormat, name: "pi", wholeSession: { project: PiFormat.project, validate: PiFormat.validate } }
 }

@@ -14,6 +14,7 @@
 import { createHash } from "node:crypto"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import { HARNESS } from "@pi-sessions/core/ClaudeCodeSession"
 import * as GasTown from "@pi-sessions/core/GasTown"
 import { type BrokenRule } from "./ChatMessages.ts"
 import { DropTally, sum } from "./DropCounts.ts"
@@ -27,7 +28,11 @@ import * as LoraForgeText from "./internal/loraForgeText.ts"
 import * as ReadSample from "./internal/readSample.ts"
 import { type TurnGroup, answersTo, callsOf, dropTrailing, groupsOf, textsOf } from "./internal/turnGroups.ts"
 
-const RUNTIME = "pi"
+/** lora-forge's words for where a session is from. */
+const PI = { source: "pi-session", runtime_type: "pi" } as const
+const CLAUDE_CODE = { source: "claude-session", runtime_type: "claudecode" } as const
+
+const originOf = ({ harness }: TrainingSample["metadata"]) => (harness === HARNESS ? CLAUDE_CODE : PI)
 
 export const LoraForgeMessage = Schema.Struct({
   from: Schema.Literals(["system", "human", "gpt"]),
@@ -43,8 +48,8 @@ export const LoraForgeSample = Schema.Struct({
     /** Within its session. */
     chunk_index: Schema.Int,
     quality_score: Schema.Number,
-    source: Schema.Literal("pi-session"),
-    runtime_type: Schema.Literal(RUNTIME),
+    source: Schema.Literals([PI.source, CLAUDE_CODE.source]),
+    runtime_type: Schema.Literals([PI.runtime_type, CLAUDE_CODE.runtime_type]),
     mcp_servers: Schema.Array(Schema.String),
     outcome_score: Schema.NullOr(Schema.Number)
   })
@@ -161,8 +166,7 @@ const project = (sample: TrainingSample, { piece = 0 }: ProjectOptions = {}): Pr
         session_id: sample.session_id,
         chunk_index: piece,
         quality_score: score,
-        source: "pi-session",
-        runtime_type: RUNTIME,
+        ...originOf(sample.metadata),
         mcp_servers: mcpServersOf([sample]),
         outcome_score: null
       }
@@ -227,17 +231,18 @@ const sessionLineOf = (samples: readonly [TrainingSample, ...ReadonlyArray<Train
   const [{ metadata, session_id, source_path }] = samples
   const turns = samples.flatMap((sample) => sample.turns)
   const mcp_servers = mcpServersOf(samples)
+  const { runtime_type } = originOf(metadata)
   return JSON.stringify({
     session_id,
     source_path,
     // Turns that a sample has as context and another one too are one turn.
     num_turns: new Set(turns.map(({ content, role, uuid }) => (uuid === "" ? `${role} ${content}` : uuid))).size,
-    runtime_type: RUNTIME,
+    runtime_type,
     mcp_servers,
     metadata: {
       total_records: metadata.entries.file,
       conversation_records: Math.max(...samples.map((sample) => sample.metadata.entries.context)),
-      runtime_type: RUNTIME,
+      runtime_type,
       mcp_servers,
       omp_model: metadata.model,
       omp_provider: metadata.provider,

@@ -16,19 +16,33 @@ import {
   type BrokenRule,
   ChatMessage,
   ChatTools,
+  QuickMessages,
+  brokenImages,
   brokenOrder,
   brokenTools,
+  imagesOf,
   messagesOf,
   toolsOf
 } from "./ChatMessages.ts"
 import { DropTally, sum } from "./DropCounts.ts"
-import { InvalidSample, type Projection, type SampleFormat, SampleMetadata, metadataOf } from "./Sample.ts"
+import {
+  InvalidSample,
+  type ProjectOptions,
+  type Projection,
+  type SampleFormat,
+  SampleMetadata,
+  metadataOf
+} from "./Sample.ts"
 import { type TrainingSample } from "./TrainingSample.ts"
 import * as ReadSample from "./internal/readSample.ts"
+
+/** Only where images are asked for: their files, one for each `[image]` in what users and tools say. */
+const images = Schema.optionalKey(Schema.Array(Schema.String))
 
 /** Every answer is a target. */
 export const MessagesSample = Schema.Struct({
   messages: Schema.NonEmptyArray(ChatMessage),
+  images,
   tools: ChatTools,
   metadata: SampleMetadata
 })
@@ -38,6 +52,7 @@ export type MessagesSample = typeof MessagesSample.Type
 export const CompletionSample = Schema.Struct({
   prompt: Schema.NonEmptyArray(ChatMessage),
   completion: Schema.NonEmptyArray(ChatMessage),
+  images,
   tools: ChatTools,
   metadata: SampleMetadata
 })
@@ -45,7 +60,7 @@ export type CompletionSample = typeof CompletionSample.Type
 
 type Line = MessagesSample | CompletionSample
 
-const project = (sample: TrainingSample): Projection<Line> => {
+const project = (sample: TrainingSample, options: ProjectOptions = {}): Projection<Line> => {
   const before = sample.turns.slice(0, sample.first_target).flatMap(messagesOf)
   const after = sample.turns.slice(sample.first_target).flatMap(messagesOf)
   const [first, ...others] = before
@@ -55,6 +70,7 @@ const project = (sample: TrainingSample): Projection<Line> => {
   dropped.add("trailing_message", after.length - rest.length - 1)
   const all = sum([sample.metadata.dropped, dropped.counts])
   const common = {
+    ...(options.images === true ? { images: imagesOf(sample) } : {}),
     tools: toolsOf(sample),
     metadata: metadataOf(sample, all)
   }
@@ -67,11 +83,25 @@ const project = (sample: TrainingSample): Projection<Line> => {
 }
 
 /** The first broken rule among those that a shape cannot say. */
-const brokenRule = (messages: ReadonlyArray<ChatMessage>, tools: Line["tools"]): BrokenRule | undefined =>
-  brokenOrder(messages) ?? brokenTools(tools)
+const brokenRule = (messages: ReadonlyArray<ChatMessage>, { images, tools }: Line): BrokenRule | undefined =>
+  brokenOrder(messages) ?? brokenTools(tools) ?? brokenImages(messages, images)
 
-const readMessages = ReadSample.make("messages", MessagesSample)
-const readCompletion = ReadSample.make("messages", CompletionSample)
+const readMessages = ReadSample.make(
+  "messages",
+  MessagesSample,
+  Schema.Struct({ messages: QuickMessages, images, tools: ChatTools, metadata: SampleMetadata })
+)
+const readCompletion = ReadSample.make(
+  "messages",
+  CompletionSample,
+  Schema.Struct({
+    prompt: QuickMessages,
+    completion: QuickMessages,
+    images,
+    tools: ChatTools,
+    metadata: SampleMetadata
+  })
+)
 
 const read = (line: string): Result.Result<Line, InvalidSample> =>
   line.startsWith('{"prompt":') ? readCompletion(line) : readMessages(line)
@@ -83,11 +113,16 @@ const validate = (line: string): Result.Result<Line, InvalidSample> =>
   Result.flatMap(read(line), (sample) => {
     const broken =
       "messages" in sample
-        ? brokenRule(sample.messages, sample.tools)
-        : (brokenBorder(sample) ?? brokenRule([...sample.prompt, ...sample.completion], sample.tools))
+        ? brokenRule(sample.messages, sample)
+        : (brokenBorder(sample) ?? brokenRule([...sample.prompt, ...sample.completion], sample))
     if (broken === undefined) return Result.succeed(sample)
     const [at, issue] = broken
     return Result.fail(new InvalidSample({ format: "messages", at, issue }))
   })
 
-export const MessagesFormat: SampleFormat<Line> = { name: "messages", project, validate }
+export const MessagesFormat: SampleFormat<Line> = {
+  name: "messages",
+  passesTexts: true,
+  project,
+  validate
+}

@@ -9,7 +9,7 @@ const BUCKETS = 64
 const EMPTY = 0xffffffff
 
 /** A text's smallest shingle hash in each of 64 buckets, the hash space cut evenly; empty ones borrow a neighbour's. */
-export type Signature = Uint32Array
+export type Signature = ReadonlyArray<number>
 
 /** FNV-1a over UTF-16 units, then mixed, since FNV's high bits are poor for short input. */
 const mix = (hash: number): number => {
@@ -77,7 +77,7 @@ export class MinHash {
       // The distance goes into the value, so that only signatures that borrow alike look alike.
       filled[bucket] = mix((this.#buckets[(bucket + distance) % BUCKETS] ?? 0) + distance)
     }
-    return filled
+    return [...filled]
   }
 }
 
@@ -94,6 +94,6 @@ const BAND = 4
 /** Keys of which two similar signatures share at least one: to find candidates without comparing all pairs. */
 export const bandsOf = (signature: Signature): ReadonlyArray<string> => {
   const bands: Array<string> = []
-  for (let at = 0; at < BUCKETS; at += BAND) bands.push(`${at}:${signature.subarray(at, at + BAND).join(",")}`)
+  for (let at = 0; at < BUCKETS; at += BAND) bands.push(`${at}:${signature.slice(at, at + BAND).join(",")}`)
   return bands
 }

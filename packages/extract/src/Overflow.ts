@@ -51,7 +51,7 @@ const elideResults = (sample: TrainingSample, { count, maxTokens }: Budget): Rea
       const saved = count(result.content) - mark
       if (excess <= 0 || saved <= 0) return result
       excess -= saved
-      return { ...result, content: ELIDED }
+      return { ...result, content: ELIDED, ...(result.images === undefined ? {} : { images: [] }) }
     })
     turns[at] = { ...turn, tool_results }
   }

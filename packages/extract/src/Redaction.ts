@@ -7,6 +7,7 @@
  * nothing in it fails, so that no error message can hold a value.
  */
 import { type Json, isArray } from "@pi-sessions/core/Json"
+import { type LongTexts, type TextEdit } from "@pi-sessions/core/SessionOutline"
 import { HOMES, NAME_RULES, PersonalNames, type ToldNames, hostsOf, usersOf } from "./PersonalNames.ts"
 import { type Placeholders } from "./Placeholders.ts"
 import { type RedactionCounts } from "./RedactionRule.ts"
@@ -16,6 +17,7 @@ import { type TrainingSample } from "./TrainingSample.ts"
 import { type ToolCall, type ToolResult, type Turn, type TurnMetadata } from "./Turn.ts"
 import { type PlainObject } from "./WellFormed.ts"
 import { type Finding, merged } from "./internal/redaction/finding.ts"
+import { IMAGE_NAME } from "./internal/sessionImages.ts"
 
 export interface RedactorOptions extends ScannerOptions {
   readonly placeholders: Placeholders
@@ -37,13 +39,49 @@ export class Redactor {
 
   /**
    * For the texts of one session: the users in whose homes its paths lie are taken out of all of them, and the machines
-   * that prompts in `texts` name beside these users.
+   * that prompts in `texts` name beside these users. `longTexts` are those that are set aside in them.
    */
-  scope(paths: ReadonlyArray<string>, texts: Iterable<string> = []): RedactionScope {
+  scope(paths: ReadonlyArray<string>, texts: Iterable<string> = [], longTexts?: LongTexts): RedactionScope {
     const users = [...new Set([...this.#names.users, ...usersOf(paths)])]
-    const hosts = [...new Set([...this.#names.hosts, ...hostsOf(users, texts)])]
-    return new RedactionScope(this.#scanner, this.#placeholders, new PersonalNames({ users, hosts }))
+    const all = new Texts(longTexts, users.length > 0)
+    const named = users.length === 0 ? [] : hostsOf(users, readAll(texts, all))
+    const hosts = [...new Set([...this.#names.hosts, ...named])]
+    return new RedactionScope(this.#scanner, this.#placeholders, new PersonalNames({ users, hosts }), all)
   }
+}
+
+/** Texts, of which long ones may be set aside. */
+class Texts {
+  readonly #long: LongTexts | undefined
+  /** What was decoded, where all is looked at more than once. */
+  readonly #known: Map<string, string> | undefined
+
+  constructor(long: LongTexts | undefined, isReadAgain: boolean) {
+    this.#long = long
+    this.#known = isReadAgain ? new Map() : undefined
+  }
+
+  /** The text, with what is set aside in it. */
+  read(text: string): string {
+    if (this.#long?.has(text) !== true) return text
+    const whole = this.#known?.get(text) ?? this.#long.restore(text)
+    this.#known?.set(text, whole)
+    return whole
+  }
+
+  /** What stands for `whole`, which is `text` as it is read, with edits. */
+  edit(text: string, whole: string, edits: ReadonlyArray<TextEdit>): string {
+    return this.#long?.edit(text, edits) ?? this.write(text, edited(whole, edits))
+  }
+
+  /** What stands for `whole`, which was made of `text`. */
+  write(text: string, whole: string): string {
+    return this.#long?.has(text) === true ? this.#long.put(whole) : whole
+  }
+}
+
+function* readAll(texts: Iterable<string>, all: Texts): Generator<string> {
+  for (const text of texts) yield all.read(text)
 }
 
 /** A second look finds what taking out a secret has laid bare. Names are words, and leave other words as they were. */
@@ -57,12 +95,14 @@ export class RedactionScope {
   readonly #scanner: SecretScanner
   readonly #placeholders: Placeholders
   readonly #names: PersonalNames
+  readonly #texts: Texts
   readonly #counts = new Map<string, number>()
 
-  constructor(scanner: SecretScanner, placeholders: Placeholders, names: PersonalNames) {
+  constructor(scanner: SecretScanner, placeholders: Placeholders, names: PersonalNames, texts: Texts) {
     this.#scanner = scanner
     this.#placeholders = placeholders
     this.#names = names
+    this.#texts = texts
   }
 
   /** What was taken out so far, by rule, in the order of the rules' names. */
@@ -70,16 +110,20 @@ export class RedactionScope {
     return Object.fromEntries([...this.#counts].sort(([a], [b]) => (a < b ? -1 : 1)))
   }
 
-  /** The text itself where there is nothing to take out. */
+  /** The text itself, with what is set aside in it, where there is nothing to take out. */
   text(text: string): string {
-    let current = text
+    const whole = this.#texts.read(text)
+    let current = whole
     for (let round = 0; round < ROUNDS; round++) {
       const findings = this.#find(current)
       if (findings.length === 0) break
-      current = this.#replaced(current, findings)
-      if (findings.every(({ rule }) => PERSONAL.has(rule))) break
+      const isLast = findings.every(({ rule }) => PERSONAL.has(rule))
+      const edits = this.#editsOf(findings)
+      if (isLast && round === 0) return this.#texts.edit(text, whole, edits)
+      current = edited(current, edits)
+      if (isLast) break
     }
-    return current
+    return current === whole ? text : this.#texts.write(text, current)
   }
 
   /** The value with its strings and keys redacted, and strings under keys such as `password`. */
@@ -99,7 +143,7 @@ export class RedactionScope {
       const unique = members.has(name) ? this.#unused(name, members) : name
       members.set(
         unique,
-        typeof member === "string" ? this.#member(key === "value" ? named : key, member) : this.json(member)
+        typeof member === "string" ? this.member(key === "value" ? named : key, member) : this.json(member)
       )
     }
     return Object.fromEntries(members)
@@ -111,11 +155,13 @@ export class RedactionScope {
     return `${name} (${number})`
   }
 
-  #member(key: string, value: string): string {
+  /** The value of a member, whose key may tell what it is: `{ "password": "..." }`. */
+  member(key: string, member: string): string {
+    const value = this.#texts.read(member)
     const whole = this.#scanner.underKey(key, value)
-    if (whole === undefined) return this.text(value)
+    if (whole === undefined) return this.text(member)
     // A rule that knows the value by its form names it better than its key does.
-    return this.#replaced(value, merged([whole, ...this.#scanner.collect(value)]))
+    return edited(value, this.#editsOf(merged([whole, ...this.#scanner.collect(value)])))
   }
 
   #find(text: string): ReadonlyArray<Finding> {
@@ -126,16 +172,12 @@ export class RedactionScope {
     return merged([...secrets, ...names])
   }
 
-  #replaced(text: string, findings: ReadonlyArray<Finding>): string {
-    const parts: Array<string> = []
-    let from = 0
-    for (const { end, rule, start, value } of findings) {
+  /** What to put in their places; they count from now on. */
+  #editsOf(findings: ReadonlyArray<Finding>): ReadonlyArray<TextEdit> {
+    return findings.map(({ end, rule, start, value }) => {
       this.#counts.set(rule, (this.#counts.get(rule) ?? 0) + 1)
-      parts.push(text.slice(from, start), this.#standIn(rule, value))
-      from = end
-    }
-    parts.push(text.slice(from))
-    return parts.join("")
+      return { start, end, by: this.#standIn(rule, value) }
+    })
   }
 
   #standIn(rule: string, value: string): string {
@@ -153,6 +195,17 @@ export class RedactionScope {
   }
 }
 
+const edited = (text: string, edits: ReadonlyArray<TextEdit>): string => {
+  const parts: Array<string> = []
+  let from = 0
+  for (const { by, end, start } of edits) {
+    parts.push(text.slice(from, start), by)
+    from = end
+  }
+  parts.push(text.slice(from))
+  return parts.join("")
+}
+
 /** What `{ "name": "DB_PASSWORD", "value": "..." }` names. */
 const nameOf = (value: { readonly [key: string]: Json | undefined }): string => {
   const name = value["name"] ?? value["key"]
@@ -164,13 +217,17 @@ export interface Redacted {
   readonly counts: RedactionCounts
 }
 
-/** The sample without secrets and names of people. */
-export const redact = (sample: TrainingSample, redactor: Redactor): Redacted => {
+/**
+ * The sample without secrets and names of people. Of `texts`, which are set aside in it, those with nothing to take out
+ * stay so.
+ */
+export const redact = (sample: TrainingSample, redactor: Redactor, texts?: LongTexts): Redacted => {
   const { metadata } = sample
   const paths = [sample.cwd, sample.source_path, metadata.parent_session ?? "", metadata.town ?? ""]
   const scope = redactor.scope(
     paths,
-    sample.turns.flatMap(({ content, tool_results }) => [content, ...tool_results.map((result) => result.content)])
+    sample.turns.flatMap(({ content, tool_results }) => [content, ...tool_results.map((result) => result.content)]),
+    texts
   )
   const redacted: TrainingSample = {
     ...sample,
@@ -196,6 +253,7 @@ const redactMetadata = (metadata: TrainingSample["metadata"], scope: RedactionSc
 const redactTurn = (turn: Turn, scope: RedactionScope): Turn => ({
   ...turn,
   content: scope.text(turn.content),
+  ...redactImages(turn, scope),
   tool_calls: turn.tool_calls.map((call) => redactCall(call, scope)),
   tool_results: turn.tool_results.map((result) => redactResult(result, scope)),
   timestamp: scope.text(turn.timestamp),
@@ -219,8 +277,13 @@ const redactResult = (result: ToolResult, scope: RedactionScope): ToolResult => 
   ...result,
   tool_call_id: scope.text(result.tool_call_id),
   tool_name: scope.text(result.tool_name),
-  content: scope.text(result.content)
+  content: scope.text(result.content),
+  ...redactImages(result, scope)
 })
+
+/** Names that are ours say nothing. */
+const redactImages = ({ images }: Pick<Turn, "images">, scope: RedactionScope): Pick<Turn, "images"> =>
+  images === undefined ? {} : { images: images.map((name) => (IMAGE_NAME.test(name) ? name : scope.text(name))) }
 
 const redactTool = (tool: ToolDefinition, scope: RedactionScope): ToolDefinition => ({
   name: scope.text(tool.name),

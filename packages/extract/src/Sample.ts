@@ -2,12 +2,21 @@
  * What the formats have in common: a projection is one line of a dataset, made of a sample, with metadata beside what
  * is trained on.
  */
-import * as Schema from "effect/Schema"
+import type * as Effect from "effect/Effect"
+import type * as FileSystem from "effect/FileSystem"
 import type * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import type * as Stream from "effect/Stream"
 import * as GasTown from "@pi-sessions/core/GasTown"
 import * as PiProfile from "@pi-sessions/core/PiProfile"
+import { type SessionFileError } from "@pi-sessions/session-file/SessionFileError"
+import type * as Session from "@pi-sessions/core/Session"
+import { type Redactor } from "./Redaction.ts"
 import { type DropCounts } from "./DropCounts.ts"
 import { type ArgumentsForm, FormatName } from "./FormatName.ts"
+import { type LocalModel } from "./LocalModel.ts"
+import { Unlearnable } from "./LossMask.ts"
+import { QualityPredicate } from "./QualityPredicate.ts"
 import { type Split } from "./Splits.ts"
 import { ToolsSource } from "./ToolDefinition.ts"
 import { SampleContext, SampleStart, SystemSource, type TrainingSample } from "./TrainingSample.ts"
@@ -39,11 +48,15 @@ export const SampleMetadata = Schema.Struct({
   context: SampleContext,
   targets: Schema.Int,
   context_answers: Schema.Int,
+  /** The program that held the conversation, and the Pi whose rules gave the context. */
+  harness: Schema.String,
   pi: PiProfile.PiProfile,
   system_source: SystemSource,
   tools_source: ToolsSource,
   /** Results that the tool called an error; the formats have no mark for them. */
   tool_errors: Schema.Int,
+  /** Predicates that hold of the conversation; see SessionQuality.ts. */
+  quality: Schema.Array(QualityPredicate),
   dropped: Schema.Array(Schema.Struct({ reason: Schema.String, count: Schema.Int }))
 })
 export type SampleMetadata = typeof SampleMetadata.Type
@@ -73,10 +86,12 @@ export const metadataOf = (sample: TrainingSample, dropped: DropCounts): SampleM
     context: metadata.context,
     targets: metadata.targets,
     context_answers: metadata.context_answers,
+    harness: metadata.harness,
     pi: metadata.pi,
     system_source: metadata.system_source,
     tools_source: metadata.tools_source,
     tool_errors: metadata.tool_errors,
+    quality: metadata.quality,
     dropped: Object.entries(dropped).map(([reason, count]) => ({ reason, count }))
   }
 }
@@ -93,7 +108,11 @@ export const NoLine = Schema.Literals([
   /** `lora-forge`: a conversation begins with a system prompt; nobody knows one, nor whose session it is. */
   "no_system_prompt",
   /** `lora-forge`: too little in it, by the rules of its quality filter. */
-  "low_quality"
+  "low_quality",
+  /** `tokens`: nobody said whose. */
+  "no_tokenizer",
+  /** `tokens`: an answer cannot be learnt with the model's template; see LossMask.ts. */
+  ...Unlearnable.literals
 ])
 export type NoLine = typeof NoLine.Type
 
@@ -131,8 +150,12 @@ export class InvalidSample extends Schema.TaggedError<InvalidSample>()("InvalidS
 export interface ProjectOptions {
   /** For trainers that read both; each such format has its own default, and the others look away. */
   readonly arguments?: ArgumentsForm
+  /** Name the files of images, for formats that can; others look away. */
+  readonly images?: boolean
   /** Which piece of its session the sample is, from 0; for formats that number them. */
   readonly piece?: number
+  /** For formats that are made for one model. */
+  readonly model?: LocalModel
 }
 
 /** A file of lines, as it was written. */
@@ -141,6 +164,8 @@ export interface DataFile {
   readonly name: string
   readonly split: Split
   readonly file: DatasetFile
+  /** Where each role has files of its own. */
+  readonly role?: GasTown.Role
   readonly lines: number
 }
 
@@ -168,12 +193,57 @@ export class InvalidDataset extends Schema.TaggedError<InvalidDataset>()("Invali
   }
 }
 
+/** What a container's file turned out to hold. */
+export interface ContainerFile {
+  readonly rows: number
+  readonly bytes: number
+  /** Of the file, in hex. */
+  readonly sha256: string
+}
+
+/**
+ * A format whose files are no lines: a run writes lines as for any other, shards and merges them, and when a file of lines
+ * is done turns it into one of these, which stands in the dataset in its place.
+ */
+export interface SampleContainer {
+  /** Of its files' names, in the place of `.jsonl`. */
+  readonly extension: ".parquet"
+  /** Makes the file `target`, which must not exist, of the lines in another file. The same lines give the same bytes. */
+  readonly fromLines: (
+    lines: string,
+    target: string
+  ) => Effect.Effect<ContainerFile, SessionFileError, FileSystem.FileSystem>
+  /** The lines that a file was made of, many at a time. */
+  readonly readLines: (path: string) => Stream.Stream<ReadonlyArray<string>, SessionFileError, FileSystem.FileSystem>
+}
+
+/** A way to write sessions. */
+export interface WholeSession {
+  readonly project: (session: Session.Session, redactor: Redactor | undefined, sourcePath: string) => WrittenSession
+  /** Reads it again. */
+  readonly validate: (bytes: Uint8Array) => Result.Result<unknown, { readonly message: string }>
+}
+
+export interface WrittenSession {
+  readonly fileName: string
+  readonly bytes: Uint8Array
+  /** What was taken out, by rule. */
+  readonly redacted: DropCounts
+  /** What is not in it, by reason. */
+  readonly dropped: DropCounts
+}
+
 /** A way to write samples. */
 export interface SampleFormat<S> {
   readonly name: FormatName
-  /** Cuts a sample into pieces of the size that the format prescribes; each is projected for itself. */
-  readonly divide?: (sample: TrainingSample) => ReadonlyArray<TrainingSample>
+  /** Cuts a sample into the pieces that the format, or its model, prescribes; each is projected for itself. */
+  readonly divide?: (sample: TrainingSample, options?: ProjectOptions) => ReadonlyArray<TrainingSample>
   readonly project: (sample: TrainingSample, options?: ProjectOptions) => Projection<S>
+  /**
+   * Whether texts come into the line as they are, each as a string of JSON, and neither `project` nor `validate` looks at
+   * what a long one says. Then long ones may be set aside while a line is made, see SessionOutline.ts of core.
+   */
+  readonly passesTexts?: true
   /** Reads a line of output again and checks the format's rules. */
   readonly validate: (line: string) => Result.Result<S, InvalidSample>
   /** The files a line goes to, where the format prescribes their names. */
@@ -183,6 +253,12 @@ export interface SampleFormat<S> {
     readonly fileName: string
     readonly lineOf: (samples: readonly [TrainingSample, ...ReadonlyArray<TrainingSample>]) => string
   }
+  /**
+   * Takes sessions whole: a file each. Its lines are not written; what they would be decides which sessions are taken.
+   */
+  readonly wholeSession?: WholeSession
+  /** What its lines are put into at the end of a run, where they do not stay lines. */
+  readonly container?: SampleContainer
   /** What stands beside the data. */
   readonly sidecars?: (files: ReadonlyArray<DataFile>) => ReadonlyArray<Sidecar>
   /** Reads the sidecars again and checks the rules that no line can break alone. Gives notes: what may be, and matters. */

@@ -6,21 +6,26 @@
  * call), or damage may have taken a part of it, the sample says that its context is `reduced`.
  */
 import type * as GasTown from "@pi-sessions/core/GasTown"
-import { stringAt } from "@pi-sessions/core/Json"
+import * as ClaudeCodeSession from "@pi-sessions/core/ClaudeCodeSession"
+import { type JsonObject, stringAt } from "@pi-sessions/core/Json"
 import * as ModelContext from "@pi-sessions/core/ModelContext"
-import { type PiProfile } from "@pi-sessions/core/PiProfile"
+import { type PiProfile, newest } from "@pi-sessions/core/PiProfile"
 import type * as Session from "@pi-sessions/core/Session"
 import { versionOf } from "@pi-sessions/core/SessionHeader"
 import { type SessionEntry } from "@pi-sessions/core/SessionLine"
 import { type SessionDiagnostic } from "@pi-sessions/core/SessionDiagnostic"
+import { type LongTexts } from "@pi-sessions/core/SessionOutline"
 import * as SessionMigration from "@pi-sessions/core/SessionMigration"
-import { type DropCounts, DropTally, sum } from "./DropCounts.ts"
+import { type DropCounts, DropTally } from "./DropCounts.ts"
+import * as EntryFates from "./EntryFates.ts"
+import * as Marks from "./Marks.ts"
 import * as TargetRuns from "./TargetRuns.ts"
 import * as ToolSchemas from "./ToolSchemas.ts"
 import { type ToldContexts } from "./ToldContexts.ts"
 import { type TrainingSample } from "./TrainingSample.ts"
+import { branchQuality } from "./internal/branchQuality.ts"
 import {
-  isConversation,
+  isGenuine,
   isHydrated,
   ownIds,
   roleMetadata,
@@ -28,6 +33,7 @@ import {
   systemTurn,
   thinkingLevels
 } from "./internal/sessionFacts.ts"
+import { type SessionImages } from "./internal/sessionImages.ts"
 import { TurnWriter, named, text } from "./internal/turnWriter.ts"
 
 export interface CutOptions {
@@ -39,21 +45,39 @@ export interface CutOptions {
   readonly branches?: "active" | "all"
   /** The Pi that asked; told by each branch unless given. */
   readonly profile?: PiProfile
+  /** Whether answers that hydration wrote are targets too. */
+  readonly includeHydrated?: boolean
+  /** What a person marked: answers that are rejected are no targets. */
+  readonly marks?: Marks.MarksRule
   /** What the mirror told of sessions. */
   readonly told?: ToldContexts
+  /** The share of errors above which `error_rate` holds; see SessionQuality.ts. */
+  readonly maxErrorRate?: number | undefined
+  /** Where the session is an outline: the texts that are set aside in it, and so in the samples. */
+  readonly texts?: LongTexts
+  /** Where images are asked for: takes those that samples show. The session must be no outline. */
+  readonly images?: SessionImages
 }
 
 export interface Cut {
   readonly samples: ReadonlyArray<TrainingSample>
   /** Parts of the session that are in none of them. What a sample lost on its way is in its own metadata. */
   readonly dropped: DropCounts
+  /** In the current version. */
+  readonly session: Session.Session
+  /** Of its entries: what each sample was told from. */
+  readonly runs: ReadonlyArray<TargetRuns.TargetRun>
 }
+
+/** The program that held a conversation whose header names none. */
+const PI = "pi"
 
 /** What was sent and is not in the turns, or not as it was. */
 const REDUCING = new Set([
   "orphan_tool_result",
   "duplicate_tool_result",
   "image",
+  "escaped_mark",
   "unknown_block",
   "redacted_thinking",
   "invalid_arguments"
@@ -71,19 +95,41 @@ const HARMLESS = new Set<SessionDiagnostic["code"]>([
 /** The samples of a session of any version of the format; the session itself is not changed. */
 export const cut = (source: Session.Session, options: CutOptions): Cut => {
   const session = SessionMigration.toCurrent(source)
-  const { branches = "active", profile } = options
-  const told = options.told?.get(text(source.header?.decode() ?? {}, "id"))
+  const header = source.header?.decode() ?? {}
+  const isClaudeCode = header["harness"] === ClaudeCodeSession.HARNESS
+  // It took out of its context what only 1.5 can take out, and thinking of another model is not sent as text.
+  const { branches = "active", profile = isClaudeCode ? newest : undefined } = options
+  const told = options.told?.get(text(header, "id"))
   const runs = TargetRuns.runs(session.tree, {
     branches,
     ...(profile === undefined ? {} : { profile }),
-    ...(told === undefined ? {} : { told })
+    ...(told === undefined ? {} : { told }),
+    isTarget: isTarget(header, session, options)
   })
-  const sample = sampler(session, versionOf(source.header?.decode() ?? {}), options)
-  return { samples: runs.map(sample), dropped: leftOut(session, runs, branches) }
+  const quality = branchQuality(session.tree, runs, options.maxErrorRate, options.texts)
+  const sample = sampler(session, versionOf(header), options, quality)
+  const leftOut = new DropTally()
+  for (const reason of EntryFates.leftOut(session, runs, branches).values()) leftOut.add(reason)
+  return { samples: runs.map(sample), dropped: leftOut.counts, session, runs }
 }
 
-const sampler = (session: Session.Session, version: number, { role, sourcePath }: CutOptions) => {
+/** Whether a model gave an answer, and nobody rejects it. */
+const isTarget = (header: JsonObject, session: Session.Session, { includeHydrated, marks }: CutOptions) => {
+  const isOwn = includeHydrated === true ? () => true : isGenuine(header, session)
+  const sessionId = text(header, "id")
+  return marks === undefined
+    ? isOwn
+    : (entry: SessionEntry) => isOwn(entry) && Marks.isTarget(marks, sessionId, entry.id)
+}
+
+const sampler = (
+  session: Session.Session,
+  version: number,
+  { images, role, sourcePath }: CutOptions,
+  quality: ReturnType<typeof branchQuality>
+) => {
   const header = session.header?.decode() ?? {}
+  const harness = stringAt(header, "harness")?.toWellFormed() ?? PI
   const facts = {
     ...roleMetadata(role),
     timestamp: text(header, "timestamp"),
@@ -94,10 +140,12 @@ const sampler = (session: Session.Session, version: number, { role, sourcePath }
   }
   const active = new Set(session.tree.getBranch().map(({ id }) => id))
   const isDamaged = session.diagnostics.some(({ code }) => !HARMLESS.has(code))
+  // What another program sends is known by its own rules, not by Pi's.
+  const isReduced = isDamaged || harness !== PI
   return (run: TargetRuns.TargetRun, at: number): TrainingSample => {
     const dropped = new DropTally()
     const items = run.messages.flatMap(({ of }) => of ?? [])
-    const writer = new TurnWriter(ownIds(items), thinkingLevels(run.branch, header), dropped)
+    const writer = new TurnWriter(ownIds(items), thinkingLevels(run.branch, header), dropped, images)
     let firstTarget = 0
     for (const [i, { message, of }] of run.messages.entries()) {
       // What Pi made up, the writer makes up in the same place.
@@ -138,46 +186,14 @@ const sampler = (session: Session.Session, version: number, { role, sourcePath }
         sample: at,
         start: run.start,
         active: active.has(run.branch.at(-1)?.id ?? ""),
-        context: isDamaged || Object.keys(dropped.counts).some((reason) => REDUCING.has(reason)) ? "reduced" : "exact",
+        context: isReduced || Object.keys(dropped.counts).some((reason) => REDUCING.has(reason)) ? "reduced" : "exact",
         targets,
         context_answers: answers - targets,
         pi: run.profile,
-        system_source: own !== "" ? "session" : hasPrompt ? "thread" : "none"
+        system_source: own !== "" ? "session" : hasPrompt ? "thread" : "none",
+        harness,
+        quality: quality(run)
       }
     }
   }
-}
-
-/** Messages that are in no sample, by reason. */
-const leftOut = (
-  session: Session.Session,
-  runs: ReadonlyArray<TargetRuns.TargetRun>,
-  branches: "active" | "all"
-): DropCounts => {
-  const dropped = new DropTally()
-  const held = new Set(runs.flatMap((run) => run.messages.flatMap(({ of }) => of?.entry ?? [])))
-  for (const run of runs) for (const { of } of run.systemMessages) if (of !== undefined) held.add(of.entry)
-  const active = branches === "all" ? undefined : new Set(session.tree.getBranch())
-  const edited = new Set<string>()
-  for (const entry of session.tree.getEntries()) {
-    if (entry.type === "context_edit") edited.add(text(entry.decode(), "targetId"))
-  }
-  for (const entry of session.tree.getEntries()) {
-    if (!isConversation(entry) || held.has(entry)) continue
-    if (active !== undefined && !active.has(entry)) dropped.add("other_branch_message")
-    else dropped.add(reasonOf(entry, edited.has(entry.id ?? "")))
-  }
-  return sum([dropped.counts])
-}
-
-const reasonOf = (entry: SessionEntry, isEdited: boolean) => {
-  if (entry.role === "assistant") {
-    const message = entry.decode()["message"]
-    const stopReason = typeof message === "object" && message !== null && "stopReason" in message && message.stopReason
-    if (stopReason === "error") return "error_turn"
-    if (stopReason === "aborted") return "aborted_turn"
-  }
-  if (isEdited) return "edited_out_message"
-  if (entry.type === "message" && entry.role === undefined) return "unknown_message"
-  return "trailing_message"
 }

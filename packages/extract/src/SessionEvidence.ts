@@ -1,4 +1,7 @@
-/** What ties a session to others, read off its lines: hashes of the first ones, and a signature of what is said in it. */
+/**
+ * What ties a session to others, read off its lines: hashes of the first ones, how its conversations begin, and a
+ * signature of what is said in it.
+ */
 import { hash } from "node:crypto"
 import * as GasTownBeacon from "@pi-sessions/core/GasTownBeacon"
 import { type JsonObject, objectAt, stringAt } from "@pi-sessions/core/Json"
@@ -23,6 +26,7 @@ export interface EvidenceOptions {
 export class SessionEvidence {
   readonly #withSignature: boolean
   readonly #lines: Array<string> = []
+  readonly #openings = new Openings()
   readonly #said = new MinHash.MinHash()
   #header: HeaderLine | undefined
 
@@ -38,7 +42,10 @@ export class SessionEvidence {
   push(line: SessionLine): void {
     if (line instanceof HeaderLine) this.#header ??= line
     if (!(line instanceof SessionEntry) || line.type !== "message") return
-    if (this.#lines.length < FIRST_LINES) this.#lines.push(hash("sha1", line.bytes, "hex").slice(0, 24))
+    if (this.#lines.length < FIRST_LINES) {
+      this.#lines.push(hash("sha1", line.bytes, "hex").slice(0, 24))
+      this.#openings.push(line)
+    }
     if (this.#withSignature) sayings(line, this.#said)
   }
 
@@ -54,6 +61,7 @@ export class SessionEvidence {
       timestamp: stringAt(header, "timestamp") ?? "",
       ...(parentSession === undefined ? {} : { parentSession }),
       lines: this.#lines,
+      openings: this.#openings.found,
       ...(signature === undefined ? {} : { signature })
     }
   }
@@ -70,4 +78,36 @@ const sayings = (entry: SessionEntry, said: MinHash.MinHash): void => {
   }
   said.add(text)
   for (const call of callsOf(message)) said.add(JSON.stringify(call["arguments"] ?? {}))
+}
+
+/**
+ * What was said up to the first answer of each conversation in a session. Two samples can have a target in common only
+ * where their sessions begin alike (or one was made of the other).
+ */
+class Openings {
+  readonly found: Array<string> = []
+  /** What was said up to an entry, while nothing was answered; by id, and before the first one by null. */
+  readonly #unanswered = new Map<string | null, string>([[null, ""]])
+
+  push(entry: SessionEntry): void {
+    const before = this.#unanswered.get(entry.parentId)
+    if (before === undefined) return
+    const said = entry.role === "user" || entry.role === "assistant" ? spoken(entry) : ""
+    const after = said === "" ? before : digest(`${before}${said}`)
+    const isAnswer = entry.role === "assistant" && said !== ""
+    if (isAnswer) this.found.push(after)
+    // Entries of version 1 have no ids: each follows the one before it.
+    if (entry.id === undefined && isAnswer) this.#unanswered.delete(null)
+    else if (!isAnswer) this.#unanswered.set(entry.id ?? null, after)
+  }
+}
+
+const digest = (text: string): string => hash("sha1", text, "hex").slice(0, 24)
+
+/** Nothing where Pi sends nothing of it: an answer that failed. */
+const spoken = (entry: SessionEntry): string => {
+  const message: JsonObject = objectAt(entry.decode(), "message") ?? {}
+  if (message["stopReason"] === "error" || message["stopReason"] === "aborted") return ""
+  const calls = callsOf(message).map((call) => JSON.stringify(call["arguments"] ?? {}))
+  return [`${entry.role} ${ModelContext.contentText(message["content"])}`, ...calls].join("\n")
 }

@@ -5,6 +5,7 @@
 import * as Schema from "effect/Schema"
 import * as PiProfile from "@pi-sessions/core/PiProfile"
 import { ExtractedSession, SessionMetadata } from "./ExtractedSession.ts"
+import { QualityPredicate } from "./QualityPredicate.ts"
 import { Turn } from "./Turn.ts"
 
 /** Why a sample does not go on from the one before it; see TargetRuns.ts. */
@@ -48,7 +49,11 @@ export const TrainingSample = Schema.Struct({
     context_answers: Schema.Int,
     /** The Pi whose rules gave the context. */
     pi: PiProfile.PiProfile,
-    system_source: SystemSource
+    system_source: SystemSource,
+    /** The program that held the conversation: `pi`, or what the header names. */
+    harness: Schema.String,
+    /** What holds of the branch: whole where the session ends on it, else up to the last target. Alphabetical. */
+    quality: Schema.Array(QualityPredicate)
   })
 })
 export type TrainingSample = typeof TrainingSample.Type

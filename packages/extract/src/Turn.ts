@@ -17,6 +17,8 @@ export const ToolResult = Schema.Struct({
   tool_call_id: Schema.String,
   tool_name: Schema.String,
   content: Schema.String,
+  /** As those of a turn. */
+  images: Schema.optionalKey(Schema.Array(Schema.String)),
   is_error: Schema.Boolean
 })
 export type ToolResult = typeof ToolResult.Type
@@ -64,6 +66,11 @@ export const Turn = Schema.Struct({
   role: Schema.Literals(["system", "user", "assistant"]),
   /** Concatenated text. Well-formed; empty, never null. */
   content: Schema.String,
+  /**
+   * Only where images are asked for: the files, within the dataset, of those that stand as `[image]` in the content, in
+   * that order. No other `[image]` stands in it.
+   */
+  images: Schema.optionalKey(Schema.Array(Schema.String)),
   /** Only of assistant turns. */
   tool_calls: Schema.Array(ToolCall),
   /** Only of user turns, right after the assistant turn that called. */

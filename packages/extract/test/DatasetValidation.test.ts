@@ -8,12 +8,21 @@ import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as DatasetValidation from "../src/DatasetValidation.ts"
 import { Extract } from "../src/Extract.ts"
 import { FormatName } from "../src/FormatName.ts"
+import { directoryOf } from "./support/models.ts"
 
 const SESSIONS = Path.resolve(import.meta.dirname, "../../../fixtures/sessions")
 
 const dataset = (out: string, format: FormatName) =>
   Effect.flatMap(Extract, (extract) =>
-    extract.run({ redaction: "off", rigs: [], roles: [], format, out, branches: "all" })
+    extract.run({
+      redaction: "off",
+      rigs: [],
+      roles: [],
+      format,
+      out,
+      branches: "all",
+      tokenizer: directoryOf("drops-thinking")
+    })
   ).pipe(Effect.provide(Extract.layer.pipe(Layer.provide(SessionSource.layerPaths([SESSIONS])))))
 
 describe("a dataset that is read again", () => {
@@ -24,10 +33,31 @@ describe("a dataset that is read again", () => {
       Fs.renameSync(Path.join(root, "out"), Path.join(root, "moved"))
       const report = yield* DatasetValidation.validateDirectory(Path.join(root, "moved"))
       assert.deepStrictEqual([report.format, report.broken, report.dataset], [format, [], null])
+      if (format === "pi") {
+        assert.isAbove(report.files.length, 5)
+        assert.strictEqual(report.files.length, outputs.loose?.length)
+        return
+      }
       assert.deepStrictEqual(
         report.files.map(({ lines }) => lines),
         outputs.files.map(({ samples }) => samples)
       )
+    }).pipe(Effect.provide(NodeServices.layer))
+  )
+
+  it.live("names sessions that are none any more", () =>
+    Effect.gen(function* () {
+      const root = yield* memoryFolder
+      const { outputs } = yield* dataset(root, "pi")
+      const [first] = outputs.loose ?? []
+      const path = Path.join(root, first?.path ?? "")
+      Fs.writeFileSync(path, Fs.readFileSync(path, "utf8").split("\n").slice(1).join("\n"))
+      const { broken, files } = yield* DatasetValidation.validateDirectory(root)
+      assert.deepStrictEqual(
+        broken.map((one) => one.path),
+        [path]
+      )
+      assert.strictEqual(files.find((file) => file.path === path)?.broken, 1)
     }).pipe(Effect.provide(NodeServices.layer))
   )
 

@@ -372,7 +372,7 @@ describe("Extract.run", () => {
     Effect.gen(function* () {
       const { run } = yield* workbench
       const told: Array<readonly [number, number]> = []
-      yield* run({ rigs: ["deacon"], onProgress: (done, total) => Effect.sync(() => told.push([done, total])) })
+      yield* run({ rigs: ["deacon"], onProgress: ({ done, total }) => Effect.sync(() => told.push([done, total])) })
       assert.deepStrictEqual(
         told,
         Array.from({ length: 11 }, (_, at) => [at + 1, 11] as const)

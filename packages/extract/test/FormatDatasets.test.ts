@@ -1,13 +1,15 @@
 /** Whole datasets of the fixtures in each format: the files that are written hold together, as their trainer finds them. */
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Result } from "effect"
+import { Effect, Layer, Result, Stream } from "effect"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
+import { type SessionFileError } from "@pi-sessions/session-file/SessionFileError"
 import { SessionSource } from "@pi-sessions/session-file/SessionSource"
 import { Extract, type ExtractOptions } from "../src/Extract.ts"
 import { FORMATS } from "../src/Formats.ts"
+import * as ParquetFile from "../src/ParquetFile.ts"
 import { type DataFile } from "../src/Sample.ts"
 import { SAMPLE_FORMATS } from "./support/formats.ts"
 import { assistant, file, header, linked, text, user } from "./support/sessions.ts"
@@ -24,6 +26,14 @@ const run = (out: string, options: Partial<ExtractOptions>, sessions = SESSIONS)
 
 const linesOf = (path: string): ReadonlyArray<string> => Fs.readFileSync(path, "utf8").split("\n").slice(0, -1)
 
+const rowsOf = (path: string): Effect.Effect<ReadonlyArray<string>, SessionFileError> =>
+  path.endsWith(".parquet")
+    ? Stream.runCollect(ParquetFile.readLines(path)).pipe(
+        Effect.map((groups) => groups.flat()),
+        Effect.provide(NodeServices.layer)
+      )
+    : Effect.sync(() => linesOf(path))
+
 const namesIn = (out: string): ReadonlyArray<string> =>
   Fs.readdirSync(out)
     .filter((name) => !name.startsWith("."))
@@ -36,13 +46,15 @@ describe("a dataset of the fixtures", () => {
       const report = yield* run(out, { format })
       assert.isAbove(report.samples.kept, 0)
       assert.deepStrictEqual(report.samples.dropped["invalid_sample"] ?? 0, 0)
-      const files = report.outputs.files.map(({ path, samples }): DataFile => {
-        const lines = linesOf(path)
+      const files: Array<DataFile> = []
+      for (const { path, samples } of report.outputs.files) {
+        assert.strictEqual(Path.extname(path), FORMATS[format].container?.extension ?? ".jsonl")
+        const lines = yield* rowsOf(path)
         assert.strictEqual(lines.length, samples)
         for (const line of lines) assert.isTrue(Result.isSuccess(FORMATS[format].validate(line)), line)
         const split = /val/u.test(Path.basename(path)) ? "validation" : "train"
-        return { name: Path.basename(path), split, file: "train", lines: samples }
-      })
+        files.push({ name: Path.basename(path), split, file: "train", lines: samples })
+      }
       const sidecars = (report.outputs.sidecars ?? []).map((path) => ({
         name: Path.basename(path),
         text: Fs.readFileSync(path, "utf8")

@@ -54,6 +54,8 @@ const textOf = (message: JsonObject): string => stringAt(message, "content") ?? 
 const TRAINED: { readonly [Name in FormatName]?: (line: JsonObject) => ReadonlyArray<JsonObject> } = {
   messages: (line) =>
     [...listAt(line, "messages"), ...listAt(line, "completion")].filter((message) => message["role"] === "assistant"),
+  parquet: (line) =>
+    [...listAt(line, "messages"), ...listAt(line, "completion")].filter((message) => message["role"] === "assistant"),
   axolotl: (line) => messagesIn(line).filter((message) => message["train"] === true),
   openai: (line) => messagesIn(line).filter((message) => message["weight"] === 1),
   mistral: (line) => messagesIn(line).filter((message) => message["weight"] === 1),
@@ -64,7 +66,7 @@ const TRAINED: { readonly [Name in FormatName]?: (line: JsonObject) => ReadonlyA
 }
 
 /** Formats whose trained messages are the targets one by one. */
-const ONE_BY_ONE = new Set<FormatName>(["messages", "axolotl", "openai", "mistral"])
+const ONE_BY_ONE = new Set<FormatName>(["messages", "parquet", "axolotl", "openai", "mistral"])
 
 const argumentsOf = (message: JsonObject): ReadonlyArray<Json> =>
   listAt(message, "tool_calls").map((call) => {

@@ -24,11 +24,31 @@ const extractFrom = (paths: ReadonlyArray<string>, out: string, includeHydrated:
     Effect.provide(NodeServices.layer)
   )
 
+/** What is learnt, in the order of the files. */
+const answersIn = (files: ReadonlyArray<{ readonly path: string }>): ReadonlyArray<string> =>
+  files.flatMap(({ path }) =>
+    Fs.readFileSync(path, "utf8")
+      .split("\n")
+      .slice(0, -1)
+      .flatMap((line) => {
+        const {
+          completion,
+          messages = completion
+        }: { completion?: ReadonlyArray<Said>; messages?: ReadonlyArray<Said> } = JSON.parse(line)
+        return (messages ?? []).flatMap(({ content, role }) => (role === "assistant" ? [content] : []))
+      })
+  )
+
+interface Said {
+  readonly role: string
+  readonly content: string
+}
+
 const headerOf = (file: string): object => JSON.parse(Fs.readFileSync(file, "utf8").split("\n")[0] ?? "{}")
 
 describe.each(versions)("a fork that Pi %s made of a hydrated session", (version) => {
   it.live(
-    "is taken for hydrated, as what it was forked from",
+    "is trained on where the model itself answered, and nowhere else",
     Effect.fnUntraced(function* () {
       const pi = yield* HermeticPi.make()
       const hydrated = Path.join(pi.sessionDir, "hydrated.jsonl")
@@ -70,16 +90,16 @@ describe.each(versions)("a fork that Pi %s made of a hydrated session", (version
       }
       const out = Path.join(pi.root, "out")
       const report = yield* extractFrom([hydrated, ...forks], out, false)
-      assert.deepStrictEqual(report.sessions, { found: 4, kept: 0, dropped: { hydrated: 4 } })
-      assert.strictEqual(Fs.readFileSync(report.outputs.train, "utf8"), "")
-      const all = yield* extractFrom(forks, Path.join(pi.root, "all"), true)
-      const samples = Fs.readFileSync(all.outputs.train, "utf8").trimEnd().split("\n")
-      // No answer is a target twice: the clone goes on where the fork ended, and the copy has nothing of its own.
-      assert.deepStrictEqual(
-        samples.map((line): boolean => JSON.parse(line).metadata.hydrated),
-        [true]
-      )
-      assert.deepStrictEqual(all.sessions, { found: 3, kept: 2, dropped: { duplicate_targets: 1 } })
+      // The fork, and the clone that goes on; what hydration wrote and its copy have nothing that a model answered.
+      assert.deepStrictEqual(report.sessions, { found: 4, kept: 2, dropped: { hydrated: 2 } })
+      assert.deepStrictEqual(answersIn(report.outputs.files), ["ok", "ok"])
+      assert.strictEqual(report.total.targets, 2)
+
+      const all = yield* extractFrom([hydrated, ...forks], Path.join(pi.root, "all"), true)
+      const written = made!.session.tree.getEntries().filter(({ role }) => role === "assistant").length
+      assert.isAbove(all.total.targets, 2)
+      assert.isAtMost(all.total.targets, written + 2)
+      assert.deepStrictEqual(all.sessions, { found: 4, kept: 3, dropped: { duplicate_targets: 1 } })
     }),
     600_000
   )

@@ -6,7 +6,20 @@ import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import { LoraForgeFormat, type LoraForgeSample } from "../src/LoraForgeFormat.ts"
 import { type TrainingSample } from "../src/TrainingSample.ts"
 import { lineOf, linesOf, projectionOf, refusal } from "./support/formats.ts"
-import { assistant, call, chain, message, result, sample, samples, text, user } from "./support/sessions.ts"
+import {
+  assistant,
+  call,
+  chain,
+  file,
+  header,
+  linked,
+  message,
+  result,
+  sample,
+  samples,
+  text,
+  user
+} from "./support/sessions.ts"
 
 const system = message({ role: "system", content: "You are Pi.", timestamp: 1 })
 const LONG = "It says so, at some length, and goes on. ".repeat(6)
@@ -72,6 +85,16 @@ describe("LoraForgeFormat", () => {
     const score = 0.3 * (3 / 4) + 0.3 * (2 / 10) + 0.2 * (chars / 4 / 500) + 0.2 * (4 / 20)
     assert.closeTo(line.metadata.quality_score, score, 0.0006)
     assert.deepStrictEqual(dropped, { reasoning: 1, user_text_in_observation: 1 })
+  })
+
+  it("says of a conversation with Claude Code that it is one, in the words of lora-forge", () => {
+    const whole = sample(
+      file(header({ harness: "claude-code" }), ...linked([system, user("go"), assistant([text(LONG)])]))
+    )
+    const { metadata } = projectionOf(LoraForgeFormat, whole).sample
+    assert.deepStrictEqual([metadata.source, metadata.runtime_type], ["claude-session", "claudecode"])
+    const session: unknown = JSON.parse(LoraForgeFormat.sessions?.lineOf([whole]) ?? "")
+    assert.propertyVal(session, "runtime_type", "claudecode")
   })
 
   it("takes the session's system prompt, else what gt prime said, else the role's name", () => {

@@ -97,10 +97,12 @@ describe("MessagesFormat", () => {
       context: "exact",
       targets: 2,
       context_answers: 0,
+      harness: "pi",
       pi: "1.5",
       system_source: "session",
       tools_source: "builtin",
       tool_errors: 1,
+      quality: [],
       dropped: []
     })
   })

@@ -1,14 +1,16 @@
 /** Secrets that are planted wherever a session can hide them, through a whole run: none in any file that is written. */
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Stream } from "effect"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
+import { type SessionFileError } from "@pi-sessions/session-file/SessionFileError"
 import { SessionSource } from "@pi-sessions/session-file/SessionSource"
 import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as ExactSecrets from "../src/ExactSecrets.ts"
 import { Extract, type ExtractOptions } from "../src/Extract.ts"
 import { FormatName } from "../src/FormatName.ts"
+import * as ParquetFile from "../src/ParquetFile.ts"
 import { assistant, call, file, header, linked, result, text, user } from "./support/sessions.ts"
 
 // Made of parts, so that no scanner trips on this file.
@@ -32,6 +34,15 @@ const session = file(
   ])
 )
 
+/** What a file says: Parquet is compressed. */
+const textOf = (path: string): Effect.Effect<string, SessionFileError> =>
+  path.endsWith(".parquet")
+    ? Stream.runCollect(ParquetFile.readLines(path)).pipe(
+        Effect.map((groups) => Fs.readFileSync(path, "latin1") + groups.flat().join("\n")),
+        Effect.provide(NodeServices.layer)
+      )
+    : Effect.sync(() => Fs.readFileSync(path, "utf8"))
+
 const run = Effect.fnUntraced(function* (options: Partial<ExtractOptions>) {
   const root = yield* memoryFolder
   const sessions = Path.join(root, USER, `--home-${USER}-work--`)
@@ -46,9 +57,11 @@ const run = Effect.fnUntraced(function* (options: Partial<ExtractOptions>) {
     Effect.provide(Extract.layer.pipe(Layer.provide(SessionSource.layerPaths([Path.join(root, USER)])))),
     Effect.provide(NodeServices.layer)
   )
-  const files = Fs.readdirSync(out).map((name) => {
-    return [name, Fs.readFileSync(Path.join(out, name), "utf8").replaceAll(root, "")] as const
-  })
+  const names = Fs.readdirSync(out, { recursive: true, encoding: "utf8" })
+  const inFiles = names.filter((name) => Fs.statSync(Path.join(out, name)).isFile())
+  const files = yield* Effect.forEach(inFiles, (name) =>
+    Effect.map(textOf(Path.join(out, name)), (text) => [name, text.replaceAll(root, "")] as const)
+  )
   return { report, files }
 })
 

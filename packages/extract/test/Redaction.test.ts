@@ -17,6 +17,8 @@ const placeholders = new Placeholders("a key of this test")
 const redactor = new Redaction.Redactor({ placeholders })
 const redacted = (text: string, ...paths: ReadonlyArray<string>): string => redactor.scope(paths).text(text)
 
+const IMAGE = `images/${"0a".repeat(16)}.png`
+
 /** A sample that has every member that samples can have. */
 const sample = (): TrainingSample => ({
   session_id: "0197a0de-3c5e-7a63-9f3a-0c6f5b3d2e11",
@@ -25,7 +27,7 @@ const sample = (): TrainingSample => ({
   first_target: 2,
   turns: [
     turn("system", { content: "You help." }),
-    turn("user", { content: "Look.", metadata: { message_role: "custom", custom_type: "note" } }),
+    turn("user", { content: "Look.", images: [IMAGE], metadata: { message_role: "custom", custom_type: "note" } }),
     turn("assistant", {
       content: "Reading.",
       tool_calls: [
@@ -47,7 +49,7 @@ const sample = (): TrainingSample => ({
     }),
     turn("user", {
       content: "",
-      tool_results: [{ tool_call_id: "call_1", tool_name: "bash", content: "a.txt", is_error: false }],
+      tool_results: [{ tool_call_id: "call_1", tool_name: "bash", content: "a.txt", images: [IMAGE], is_error: false }],
       metadata: { message_role: "toolResult", unanswered: ["call_1"] }
     }),
     turn("assistant", { content: "Done." })
@@ -88,7 +90,9 @@ const sample = (): TrainingSample => ({
     targets: 2,
     context_answers: 0,
     pi: "0.78",
-    system_source: "session"
+    system_source: "session",
+    harness: "pi",
+    quality: ["committed"]
   }
 })
 
@@ -115,7 +119,7 @@ const FIXED = new Set([
   "system_source"
 ])
 const isFixed = (path: ReadonlyArray<string>): boolean =>
-  path.some((part) => part === "role_conflict" || part === "dropped") ||
+  path.some((part) => part === "role_conflict" || part === "dropped" || part === "quality") ||
   (FIXED.has(path.at(-1) ?? "") && !path.includes("arguments") && !path.includes("parameters"))
 
 /** Where strings stand, keys of arguments and schemas among them (those end in `key`). */

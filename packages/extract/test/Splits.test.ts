@@ -11,88 +11,10 @@ import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import { Extract, type ExtractOptions } from "../src/Extract.ts"
 import * as MinHash from "../src/MinHash.ts"
 import * as Splits from "../src/Splits.ts"
+import { type Made, generate, wordOf, words, write } from "./support/manySessions.ts"
 import * as Sessions from "./support/sessions.ts"
 
 const SESSIONS = Number(process.env["PI_SESSIONS_FUZZ"] || 1000)
-
-const VOCABULARY = Array.from({ length: 4000 }, (_, at) => `w${at.toString(36)}`)
-
-const wordOf = (random: SeededRandom.SeededRandom): string => VOCABULARY[random.int(VOCABULARY.length)] ?? ""
-
-const words = (random: SeededRandom.SeededRandom, count: number): string =>
-  Array.from({ length: count }, () => wordOf(random)).join(" ")
-
-interface Made {
-  readonly id: string
-  /** The session that this one comes from, or itself; what the generator knows and the program has to find. */
-  readonly origin: string
-  readonly kind: "original" | "fork" | "near-duplicate"
-  readonly lines: ReadonlyArray<string>
-}
-
-const ROLES: readonly [string, ...ReadonlyArray<string>] = [
-  "/home/u/gt/deacon",
-  "/home/u/gt/mayor",
-  "/home/u/gt/gastown/witness",
-  "/home/u/src/app"
-]
-
-/** Sessions as files would have them: about one in seven a fork, one in seven a session that says nearly the same. */
-const generate = (count: number, seed: number): ReadonlyArray<Made> => {
-  const random = SeededRandom.make(seed)
-  const made: Array<Made> = []
-  for (let n = 0; n < count; n++) {
-    const id = `s${seed}-${n}`
-    const header = (more: object) =>
-      JSON.stringify({
-        ...Sessions.header({
-          id,
-          cwd: random.pick(ROLES),
-          timestamp: new Date(Date.UTC(2026, 0, 1) + n * 60_000).toISOString()
-        }),
-        ...more
-      })
-    const entry = (at: number, payload: object): string =>
-      JSON.stringify({
-        ...payload,
-        id: `${id}-${at}`,
-        parentId: at === 0 ? null : `${id}-${at - 1}`,
-        timestamp: "2026-01-05T10:00:00.000Z"
-      })
-    const kind = made.length === 0 ? 0.9 : random.int(100) / 100
-    const parent = made[random.int(Math.max(1, made.length))]
-    if (kind < 0.15 && parent !== undefined) {
-      const kept = parent.lines.slice(1, 2 + random.int(parent.lines.length - 1))
-      const leaf = kept.length
-      const added = [
-        entry(leaf, Sessions.user(words(random, 30))),
-        entry(leaf + 1, Sessions.assistant([Sessions.text(words(random, 40))]))
-      ]
-      const lines = [header({ parentSession: `/elsewhere/${parent.id}.jsonl` }), ...kept, ...added]
-      made.push({ id, origin: parent.origin, kind: "fork", lines })
-    } else if (kind < 0.3 && parent !== undefined) {
-      const lines = parent.lines
-        .slice(1)
-        .map((line) => line.replace(/w[0-9a-z]+/u, "another").replaceAll(parent.id, id))
-      made.push({ id, origin: parent.origin, kind: "near-duplicate", lines: [header({}), ...lines] })
-    } else {
-      const turns = 2 + random.int(4)
-      const lines = Array.from({ length: turns * 2 }, (_, at) =>
-        entry(
-          at,
-          at % 2 === 0 ? Sessions.user(words(random, 60)) : Sessions.assistant([Sessions.text(words(random, 80))])
-        )
-      )
-      made.push({ id, origin: id, kind: "original", lines: [header({}), ...lines] })
-    }
-  }
-  return made
-}
-
-const write = (folder: string, sessions: ReadonlyArray<Made>): void => {
-  Fs.mkdirSync(folder, { recursive: true })
-  for (const { id, lines } of sessions) Fs.writeFileSync(Path.join(folder, `${id}.jsonl`), `${lines.join("\n")}\n`)
-}
 
 const run = (sessions: string, out: string, options: Partial<ExtractOptions> = {}) =>
   Effect.flatMap(Extract, (extract) =>
@@ -290,7 +212,7 @@ describe("MinHash", () => {
       const signature = (of: string) => {
         const hash = new MinHash.MinHash()
         hash.add(of)
-        return hash.signature() ?? new Uint32Array(64)
+        return hash.signature() ?? []
       }
       const error = MinHash.similarity(signature(text), signature(changed)) - jaccard(text, changed)
       squares += error ** 2

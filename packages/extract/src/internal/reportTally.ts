@@ -1,6 +1,7 @@
 /** The sums of a report. */
+import * as Schema from "effect/Schema"
 import { type DropCounts, sum } from "../DropCounts.ts"
-import { type ExtractReport, REPORT_KIND, type ReportRow, type Tokens, type Volume } from "../ExtractReport.ts"
+import { type ExtractReport, REPORT_KIND, ReportRow, type Tokens, type Volume } from "../ExtractReport.ts"
 import { type FormatName } from "../FormatName.ts"
 import { type TrainingSample } from "../TrainingSample.ts"
 import { costOf, tokensOf } from "../Turn.ts"
@@ -61,6 +62,8 @@ export const sumVolumes = (volumes: ReadonlyArray<Volume>): Volume => {
   }
 }
 
+const inOrder = Schema.decodeSync(ReportRow)
+
 const NO_SESSION = new Set<ReportRow["outcome"]>(["not_a_session", "unreadable"])
 
 /** The report of a run from its rows, in whatever order they came. */
@@ -96,6 +99,7 @@ export const report = (
     skipped,
     total,
     outputs,
-    rows: [...rows].sort((a, b) => (a.path < b.path ? -1 : 1))
+    // Rows that were read from a file have their fields in another order than those that were made just now.
+    rows: rows.map((row) => inOrder(row)).sort((a, b) => (a.path < b.path ? -1 : 1))
   }
 }

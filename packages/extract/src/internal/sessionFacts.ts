@@ -1,9 +1,9 @@
 /** What a session says of itself and of its branches, for turns and samples alike. */
 import type * as GasTown from "@pi-sessions/core/GasTown"
-import { type Json, type JsonObject, stringAt } from "@pi-sessions/core/Json"
+import { type Json, type JsonObject, objectAt, stringAt } from "@pi-sessions/core/Json"
 import type * as Session from "@pi-sessions/core/Session"
 import * as SessionContext from "@pi-sessions/core/SessionContext"
-import { HYDRATED_ENTRY_TYPE } from "@pi-sessions/core/SessionHeader"
+import { HYDRATED_ENTRY_TYPE, HYDRATED_FIELD } from "@pi-sessions/core/SessionHeader"
 import { type SessionEntry } from "@pi-sessions/core/SessionLine"
 import { type SessionMetadata } from "../ExtractedSession.ts"
 import { type Turn } from "../Turn.ts"
@@ -73,7 +73,17 @@ export const ownIds = (items: ReadonlyArray<SessionContext.ContextItem>): Readon
 
 /** Told by the header, or, in a fork that Pi made, by the entry that hydration left. */
 export const isHydrated = (header: JsonObject, session: Session.Session): boolean =>
-  (header["hydratedFrom"] ?? null) !== null ||
+  (header["hydratedFrom"] ?? null) !== null || hydrationNote(session) !== undefined
+
+const hydrationNote = (session: Session.Session): JsonObject | undefined =>
   session.tree
     .getEntries()
-    .some((entry) => entry.type === "custom" && stringAt(entry.decode(), "customType") === HYDRATED_ENTRY_TYPE)
+    .find((entry) => entry.type === "custom" && stringAt(entry.decode(), "customType") === HYDRATED_ENTRY_TYPE)
+    ?.decode()
+
+/** Whether a model gave an answer behind the context that it stands in; hydration says of which ones it wrote. */
+export const isGenuine = (header: JsonObject, session: Session.Session): ((entry: SessionEntry) => boolean) => {
+  if (!isHydrated(header, session)) return () => true
+  const isMarked = objectAt(hydrationNote(session) ?? {}, "data")?.["marks"] === "answers"
+  return isMarked ? (entry) => entry.decode()[HYDRATED_FIELD] !== true : () => false
+}

@@ -1,53 +1,49 @@
 /** One session's way through the pipeline: cut, and then line by line into a format. */
 import { createHash } from "node:crypto"
 import * as Result from "effect/Result"
-import type * as GasTown from "@pi-sessions/core/GasTown"
 import { stringAt } from "@pi-sessions/core/Json"
 import * as Session from "@pi-sessions/core/Session"
-import { type SessionRef } from "@pi-sessions/session-file/SessionSource"
+import { CURRENT_VERSION, versionOf } from "@pi-sessions/core/SessionHeader"
+import * as SessionOutline from "@pi-sessions/core/SessionOutline"
 import { type DistinctTargets } from "../DistinctTargets.ts"
+import { type PartLine } from "../DatasetPart.ts"
+import { imagesOf } from "../ChatMessages.ts"
 import { type DropCounts, sum } from "../DropCounts.ts"
-import { type ExtractOptions } from "../ExtractOptions.ts"
+import { type SampleOptions } from "../ExtractOptions.ts"
 import { type ReportRow, type SampleDropReason, type Volume } from "../ExtractReport.ts"
 import { FORMATS } from "../Formats.ts"
+import { type LooseFile } from "../LooseFile.ts"
 import { complete } from "../GivenContext.ts"
+import { type LocalModel } from "../LocalModel.ts"
+import * as Marks from "../Marks.ts"
+import { countOf, fitExactly } from "../ExactBudget.ts"
 import { fit } from "../Overflow.ts"
 import * as PreferencePairs from "../PreferencePairs.ts"
+import { refusalOf } from "../QualityPredicate.ts"
 import { withReasoning } from "../Reasoning.ts"
 import { type Redactor, redact } from "../Redaction.ts"
 import { type DatasetFile } from "../Sample.ts"
 import * as SampleCut from "../SampleCut.ts"
 import { type ToldContexts } from "../ToldContexts.ts"
-import { estimate } from "../TokenCount.ts"
+import { estimate, ofSample } from "../TokenCount.ts"
 import { type TrainingSample } from "../TrainingSample.ts"
+import { type Selected, rowOf } from "../SessionSurvey.ts"
+import { isHydrated } from "./sessionFacts.ts"
 import * as ReportTally from "./reportTally.ts"
-
-/** A session that was asked for. */
-export interface Selected {
-  readonly ref: SessionRef
-  readonly sessionId: string
-  /** The header's. */
-  readonly timestamp: string
-  readonly role: GasTown.RoleDetection
-}
+import { restored } from "./restored.ts"
+import { SessionImages } from "./sessionImages.ts"
 
 /** A session that was read and cut, or a row that says why not. */
 export interface CutSession {
   readonly row: ReportRow
   readonly samples: ReadonlyArray<TrainingSample>
+  /** Those that are set aside in the samples; undefined where the samples are whole. */
+  readonly texts?: SessionOutline.LongTexts
+  /** Those that samples name; only where they are asked for. */
+  readonly images?: SessionImages
   readonly dropped: DropCounts
   readonly diagnostics: number
 }
-
-/** What the report says of a session in any case. */
-export const rowOf = (ref: SessionRef, role: GasTown.RoleDetection, sessionId: string | undefined) => ({
-  path: ref.path,
-  ...(sessionId === undefined ? {} : { session_id: sessionId }),
-  role: role.role,
-  ...(role.rig === undefined ? {} : { rig: role.rig }),
-  ...(role.address === undefined ? {} : { address: role.address }),
-  role_source: role.roleSource
-})
 
 export const nothingOf = (row: ReportRow): CutSession => ({ row, samples: [], dropped: {}, diagnostics: 0 })
 
@@ -57,25 +53,72 @@ const sha256Of = (session: Session.Session): string => {
   return hash.digest("hex")
 }
 
+/** The branches that samples are cut from. Pairs stand on several. */
+export const branchesOf = ({ branches = "active", format }: SampleOptions): "active" | "all" =>
+  format === "dpo" ? "all" : branches
+
+/** Where a session is cut. */
+export const cutOf = (
+  session: Session.Session,
+  { ref, role }: Selected,
+  options: SampleOptions,
+  told: ToldContexts,
+  texts?: SessionOutline.LongTexts
+): SampleCut.Cut & { readonly images?: SessionImages } => {
+  const { maxErrorRate } = options
+  const images = options.images === true ? { images: new SessionImages() } : {}
+  const cut = SampleCut.cut(session, {
+    sourcePath: ref.path,
+    role,
+    branches: branchesOf(options),
+    told,
+    maxErrorRate,
+    ...(options.includeHydrated === true ? { includeHydrated: true } : {}),
+    ...(options.marks === undefined ? {} : { marks: options.marks }),
+    ...(texts === undefined ? {} : { texts }),
+    ...images
+  })
+  return { ...cut, ...images }
+}
+
 /** A session's way to its samples. */
 export const cutSession = (
   session: Session.Session,
-  { ref, role }: Selected,
-  options: ExtractOptions,
+  selected: Selected,
+  options: SampleOptions,
   told: ToldContexts
+): CutSession => {
+  // Pairs are told by what their answers say, and the ids that version 1 lacks by the lines; images are long texts.
+  const isWhole =
+    options.format === "dpo" || options.images === true || versionOf(session.header?.decode() ?? {}) < CURRENT_VERSION
+  if (isWhole) {
+    const cut = cutOf(session, selected, options, told)
+    const { images } = cut
+    return { ...ofCut(session, cut, selected, options), ...(images === undefined ? {} : { images }) }
+  }
+  const outline = SessionOutline.of(session)
+  const cut = cutOf(outline.session, selected, options, told, outline.texts)
+  return { ...ofCut(session, cut, selected, options), texts: outline.texts }
+}
+
+/** The same from where the session is cut. */
+export const ofCut = (
+  session: Session.Session,
+  { dropped, samples: cut }: Pick<SampleCut.Cut, "dropped" | "samples">,
+  { ref, role }: Selected,
+  options: SampleOptions
 ): CutSession => {
   const header = session.header?.decode() ?? {}
   const row = rowOf(ref, role, stringAt(header, "id"))
   const { given, includeHydrated, reasoning = "all" } = options
   const isPairs = options.format === "dpo"
-  const branches = isPairs ? "all" : (options.branches ?? "active")
-  const { dropped, samples: cut } = SampleCut.cut(session, { sourcePath: ref.path, role, branches, told })
-  if (cut.length === 0) return nothingOf({ ...row, outcome: "no_assistant_turn" })
+  if (cut.length === 0) {
+    const isLeftOut = includeHydrated !== true && isHydrated(header, session)
+    const isRejected = options.marks !== undefined && Marks.rejectsIn(options.marks, row.session_id ?? "")
+    return nothingOf({ ...row, outcome: isLeftOut ? "hydrated" : isRejected ? "rejected_mark" : "no_assistant_turn" })
+  }
   const samples = isPairs ? PreferencePairs.of(cut) : cut
   if (samples.length === 0) return nothingOf({ ...row, outcome: "no_pair" })
-  if (samples.some(({ metadata }) => metadata.hydrated) && includeHydrated !== true) {
-    return nothingOf({ ...row, outcome: "hydrated" })
-  }
   return {
     row: { ...row, sha256: sha256Of(session), outcome: "kept" },
     samples: samples.map((sample) => withReasoning(given === undefined ? sample : complete(sample, given), reasoning)),
@@ -86,14 +129,28 @@ export const cutSession = (
 
 export interface Lines {
   readonly row: ReportRow
-  readonly lines: ReadonlyArray<{ readonly file: DatasetFile; readonly line: string }>
+  /** Each line without its newline. */
+  readonly lines: ReadonlyArray<PartLine>
+  /** The images that the lines name, once each; only where they are asked for. Equal names have equal bytes. */
+  readonly files?: ReadonlyArray<LooseFile>
   /** The session in a line, where the format has such a file and the session gave samples. */
   readonly sessionLine?: string
 }
 
-/** The lines that a session's samples give, and what the report says of it. */
-export const toLines = (session: CutSession, known: KnownLines, options: ExtractOptions): Lines => {
-  const { row, samples } = session
+const filesOf = (images: SessionImages, samples: ReadonlyArray<TrainingSample>): ReadonlyArray<LooseFile> =>
+  [...new Set(samples.flatMap(imagesOf))].sort().flatMap((name) => {
+    const bytes = images.bytesOf(name)
+    return bytes === undefined ? [] : [{ name, bytes }]
+  })
+
+/** The lines that a session's samples give, and what the report says of it. Who asks is told of each piece in turn. */
+export const toLines = (
+  session: CutSession,
+  known: KnownLines,
+  options: SampleOptions,
+  onPiece?: (piece: Piece) => void
+): Lines => {
+  const { images, row, samples, texts } = session
   const { sessions } = FORMATS[options.format]
   if (row.outcome !== "kept") return { row, lines: [] }
   const lines: Array<Lines["lines"][number]> = []
@@ -102,20 +159,25 @@ export const toLines = (session: CutSession, known: KnownLines, options: Extract
   const taken: Array<TrainingSample> = []
   let detail: string | undefined
   const redacted: Array<DropCounts> = []
-  const pieces = samples.flatMap((sample) => piecesOf(sample, known, options, redacted))
+  const lengths: Array<number> = []
+  const left = passesTexts(options) ? texts : undefined
+  const pieces = samples.flatMap((sample) => piecesOf(sample, texts, known, options, redacted, lengths))
   for (const [at, piece] of pieces.entries()) {
-    const made = "_tag" in piece ? piece : toLine(piece, at, known, options)
+    const made = "_tag" in piece ? piece : toLine(piece, at, left, known, options)
+    onPiece?.(made)
     if (made._tag === "Refused") {
       refused.push(made.reason)
       detail ??= made.detail
     } else {
-      lines.push({ file: made.file, line: made.line })
+      const { file, fingerprint, line, volume } = made
+      lines.push({ file, line, ...(fingerprint === undefined ? {} : { fingerprint, volume }) })
       volumes.push(made.volume)
       taken.push(made.sample)
     }
   }
   const told = {
     ...(detail === undefined ? {} : { detail }),
+    ...(lengths.length === 0 ? {} : { lengths }),
     ...(refused.length === 0 ? {} : { samples_dropped: ReportTally.count(refused) })
   }
   const [reason] = refused
@@ -125,16 +187,20 @@ export const toLines = (session: CutSession, known: KnownLines, options: Extract
   const volume = { ...total, redacted: sum(redacted), dropped: sum([total.dropped, dropped]), diagnostics }
   const [first, ...others] = taken
   const sessionLine = first === undefined ? undefined : sessions?.lineOf([first, ...others])
-  return { row: { ...row, ...told, volume }, lines, ...(sessionLine === undefined ? {} : { sessionLine }) }
+  const files = images === undefined ? {} : { files: filesOf(images, taken) }
+  return { row: { ...row, ...told, volume }, lines, ...files, ...(sessionLine === undefined ? {} : { sessionLine }) }
 }
 
-type Made =
+/** What became of a sample, or of a part that was made of one: a line, or a reason. */
+export type Piece =
   | {
       readonly _tag: "Line"
       readonly file: DatasetFile
-      readonly line: string
+      /** Without its newline. */
+      readonly line: Uint8Array
       readonly volume: Volume
       readonly sample: TrainingSample
+      readonly fingerprint?: string
     }
   | Refused
 
@@ -142,39 +208,57 @@ interface Refused {
   readonly _tag: "Refused"
   readonly reason: SampleDropReason
   readonly detail?: string
+  /** As it was when it was refused. */
+  readonly sample: TrainingSample
 }
 
-const refused = (reason: SampleDropReason): Refused => ({ _tag: "Refused", reason })
+const refused = (reason: SampleDropReason, sample: TrainingSample): Refused => ({ _tag: "Refused", reason, sample })
 
 /** What stands in the dataset already. */
 export interface KnownLines {
   readonly distinct: DistinctTargets
   /** Undefined where nothing is to be taken out. */
   readonly redactor: Redactor | undefined
-  /** Of lines, where the format has rules of its own against duplicates. */
+  /** Of lines of this session, where the format has rules of its own against duplicates. */
   readonly fingerprints: Set<string>
+  /** Whose tokens are counted, and written where the format is made of them. */
+  readonly model?: LocalModel
 }
+
+/** Whether samples become lines without a look at what long texts say. */
+const passesTexts = ({ format, lengths, maxTokens }: SampleOptions): boolean =>
+  FORMATS[format].passesTexts === true && maxTokens === undefined && lengths !== true
 
 const piecesOf = (
   cut: TrainingSample,
-  { distinct, redactor }: KnownLines,
-  options: ExtractOptions,
-  redacted: Array<DropCounts>
+  texts: SessionOutline.LongTexts | undefined,
+  known: KnownLines,
+  options: SampleOptions,
+  redacted: Array<DropCounts>,
+  lengths: Array<number>
 ): ReadonlyArray<TrainingSample | Refused> => {
+  const { distinct, model, redactor } = known
   const { divide } = FORMATS[options.format]
   const { maxTokens, minTurns = 0, models = [], overflow = "window" } = options
-  if (models.length > 0 && !models.includes(cut.metadata.model ?? "")) return [refused("other_model")]
-  if (cut.turns.length < minTurns) return [refused("too_short")]
-  const whole = distinct.take(cut)
-  if (whole === undefined) return [refused("duplicate_targets")]
-  const { counts, sample } = redactor === undefined ? { counts: {}, sample: whole } : redact(whole, redactor)
+  if (models.length > 0 && !models.includes(cut.metadata.model ?? "")) return [refused("other_model", cut)]
+  if (cut.turns.length < minTurns) return [refused("too_short", cut)]
+  const quality = refusalOf(cut.metadata.quality, options)
+  if (quality !== undefined) return [refused(quality, cut)]
+  const taken = distinct.take(cut, texts)
+  if (taken === undefined) return [refused("duplicate_targets", cut)]
+  const { counts, sample: clean } =
+    redactor === undefined ? { counts: {}, sample: taken } : redact(taken, redactor, texts)
   redacted.push(counts)
-  const fitting = maxTokens === undefined ? [sample] : fit(sample, { maxTokens, overflow, count: estimate })
+  const sample = texts === undefined || passesTexts(options) ? clean : restored(clean, texts)
+  if (options.lengths === true) lengths.push(model === undefined ? ofSample(sample, estimate) : countOf(sample, model))
+  const budget = maxTokens === undefined ? undefined : { maxTokens, overflow, count: estimate }
+  const fitting =
+    budget === undefined ? [sample] : model === undefined ? fit(sample, budget) : fitExactly(sample, budget, model)
   const fittingTargets = fitting.reduce((sum, { metadata }) => sum + metadata.targets, 0)
   const [first, ...others] = fitting
-  if (first === undefined) return [refused("over_budget")]
+  if (first === undefined) return [refused("over_budget", sample)]
   const pieces = [withLost(first, sample.metadata.targets - fittingTargets), ...others]
-  return divide === undefined ? pieces : pieces.flatMap(divide)
+  return divide === undefined ? pieces : pieces.flatMap((piece) => divide(piece, model === undefined ? {} : { model }))
 }
 
 /** The sample, with the count of targets that the budget took from what it was made of. */
@@ -184,24 +268,35 @@ const withLost = (sample: TrainingSample, targets: number): TrainingSample => {
   return { ...sample, metadata: { ...sample.metadata, dropped } }
 }
 
-const toLine = (sample: TrainingSample, piece: number, { fingerprints }: KnownLines, options: ExtractOptions): Made => {
+const toLine = (
+  sample: TrainingSample,
+  piece: number,
+  texts: SessionOutline.LongTexts | undefined,
+  known: KnownLines,
+  options: SampleOptions
+): Piece => {
+  const { fingerprints, model } = known
   const format = FORMATS[options.format]
-  const form = options.arguments === undefined ? {} : { arguments: options.arguments }
-  const projection = format.project(sample, { piece, ...form })
-  if (projection._tag === "None") return refused(projection.reason)
+  const form = {
+    ...(options.arguments === undefined ? {} : { arguments: options.arguments }),
+    ...(options.images === true ? { images: true } : {})
+  }
+  const projection = format.project(sample, { piece, ...form, ...(model === undefined ? {} : { model }) })
+  if (projection._tag === "None") return refused(projection.reason, sample)
   const { fingerprint } = projection
-  if (fingerprint !== undefined && fingerprints.has(fingerprint)) return refused("duplicate_line")
+  if (fingerprint !== undefined && fingerprints.has(fingerprint)) return refused("duplicate_line", sample)
   const line = JSON.stringify(projection.sample)
   const checked = format.validate(line)
   if (Result.isFailure(checked)) {
-    return { _tag: "Refused", reason: "invalid_sample", detail: checked.failure.message }
+    return { _tag: "Refused", reason: "invalid_sample", detail: checked.failure.message, sample }
   }
   if (fingerprint !== undefined) fingerprints.add(fingerprint)
   return {
     _tag: "Line",
     file: projection.file,
-    line,
+    line: texts?.toBytes(line) ?? Buffer.from(line),
     volume: ReportTally.volume(sample, projection.dropped, {}),
-    sample
+    sample,
+    ...(fingerprint === undefined ? {} : { fingerprint })
   }
 }

@@ -4,6 +4,7 @@ import { type SessionEntry } from "@pi-sessions/core/SessionLine"
 import { type DropReason, type DropTally } from "../DropCounts.ts"
 import { type ToolCall, type ToolResult, type Turn, type TurnMetadata, type TurnUsage } from "../Turn.ts"
 import * as WellFormed from "../WellFormed.ts"
+import { IMAGE, NO_IMAGE, type SessionImages } from "./sessionImages.ts"
 
 /** The string member, well-formed; empty when there is none. */
 export const text = (object: JsonObject, key: string): string => stringAt(object, key)?.toWellFormed() ?? ""
@@ -43,6 +44,8 @@ export class TurnWriter {
   readonly #ids: ReadonlySet<string>
   readonly #levels: ReadonlyMap<SessionEntry, string>
   readonly #dropped: DropTally
+  /** Undefined where images are not asked for. */
+  readonly #images: SessionImages | undefined
   #madeIds = 0
   #pending: ReadonlyArray<PendingCall> = []
   /** The results so far of the pending calls, and the entry of the first one. */
@@ -51,10 +54,16 @@ export class TurnWriter {
   /** The latest turn that was left out: its results come next. */
   #leftOut: { readonly calls: ReadonlyArray<JsonObject>; readonly reason: DropReason } | undefined
 
-  constructor(ids: ReadonlySet<string>, levels: ReadonlyMap<SessionEntry, string>, dropped: DropTally) {
+  constructor(
+    ids: ReadonlySet<string>,
+    levels: ReadonlyMap<SessionEntry, string>,
+    dropped: DropTally,
+    images?: SessionImages
+  ) {
     this.#ids = ids
     this.#levels = levels
     this.#dropped = dropped
+    this.#images = images
   }
 
   /** Takes a message as it is sent, and as it stood in the context. */
@@ -107,12 +116,13 @@ export class TurnWriter {
   }
 
   #user(entry: SessionEntry, message: JsonObject, sent: JsonObject): void {
-    const content = this.#text(sent["content"], "\n")
+    const { content, ...images } = this.#shown(sent["content"])
     if (content.trim() === "") return this.#dropped.add("empty_user_turn")
     const role = stringAt(message, "role")
     this.turns.push({
       role: "user",
       content,
+      ...images,
       tool_calls: [],
       tool_results: [],
       ...origin(entry),
@@ -196,21 +206,38 @@ export class TurnWriter {
     this.#results.push({
       tool_call_id: open.call.id,
       tool_name: open.call.name,
-      content: this.#text(message["content"], "\n"),
+      ...this.#shown(message["content"]),
       is_error: message["isError"] === true
     })
   }
 
+  /** The text of a content that may hold images, and their files where they are asked for. */
+  #shown(content: Json | undefined): Pick<Turn, "content" | "images"> {
+    if (this.#images === undefined) return { content: this.#text(content, "\n") }
+    const images: Array<string> = []
+    return { content: this.#text(content, "\n", images), images }
+  }
+
+  /** A text beside which files of images stand: what it says itself is no mark of one. */
+  #unmarked(text: string): string {
+    if (!text.includes(IMAGE)) return text
+    this.#dropped.add("escaped_mark")
+    return text.replaceAll(IMAGE, NO_IMAGE)
+  }
+
   /** The text of a content; thinking and calls are read elsewhere. */
-  #text(content: Json | undefined, separator: string): string {
-    if (typeof content === "string") return content.toWellFormed()
+  #text(content: Json | undefined, separator: string, images?: Array<string>): string {
+    const plain = (text: string): string => (images === undefined ? text : this.#unmarked(text))
+    if (typeof content === "string") return plain(content).toWellFormed()
     if (!isArray(content)) return ""
     const texts = content.flatMap((block): ReadonlyArray<string> => {
       const type = isObject(block) ? block["type"] : undefined
-      if (isObject(block) && type === "text") return [stringAt(block, "text") ?? ""]
-      if (type === "image") {
-        this.#dropped.add("image")
-        return ["[image]"]
+      if (isObject(block) && type === "text") return [plain(stringAt(block, "text") ?? "")]
+      if (isObject(block) && type === "image") {
+        const file = images === undefined ? undefined : this.#images?.take(block)
+        if (file === undefined) this.#dropped.add("image")
+        else images?.push(file)
+        return [file === undefined && images !== undefined ? NO_IMAGE : IMAGE]
       }
       if (type !== "thinking" && !isCall(block)) this.#dropped.add("unknown_block")
       return []

@@ -8,8 +8,11 @@ import { type NoLine, type ProjectOptions, type Projection, type SampleFormat } 
 import * as SampleCut from "../../src/SampleCut.ts"
 import { type TrainingSample } from "../../src/TrainingSample.ts"
 
-/** The formats of samples; that of pairs has tests of its own. */
-export const SAMPLE_FORMATS = FormatName.literals.filter((name) => name !== "dpo")
+/** The formats that have lines. */
+export const LINE_FORMATS = FormatName.literals.filter((name) => name !== "pi")
+
+/** The formats of samples; pairs and tokens have tests of their own. */
+export const SAMPLE_FORMATS = LINE_FORMATS.filter((name) => name !== "dpo" && name !== "tokens")
 
 const FIXTURES = new URL("../../../../fixtures/sessions/", import.meta.url)
 
@@ -37,7 +40,7 @@ export const linesOf = <S>(
   options: ProjectOptions = {}
 ): ReadonlyArray<Line<S>> =>
   samples
-    .flatMap((sample) => format.divide?.(sample) ?? [sample])
+    .flatMap((sample) => format.divide?.(sample, options) ?? [sample])
     .map((piece, at): Line<S> => {
       const projection = format.project(piece, { ...options, piece: at })
       if (projection._tag === "None") return { piece, refused: projection.reason }

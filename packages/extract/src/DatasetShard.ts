@@ -1,0 +1,87 @@
+/**
+ * One of N parts of a planned dataset, made apart from the others: files of lines, and last of all `shard.jsonl`, which
+ * says which lines are whose. A shard that has it is whole.
+ */
+import * as Effect from "effect/Effect"
+import * as FileSystem from "effect/FileSystem"
+import * as Path from "effect/Path"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import * as SafeWrite from "@pi-sessions/session-file/SafeWrite"
+import { SessionFileError, fromPlatform } from "@pi-sessions/session-file/SessionFileError"
+import { type StoredPart } from "./DatasetPart.ts"
+import { PlanMismatch } from "./ExtractError.ts"
+import { JournaledPart } from "./RunFolder.ts"
+
+const SHARD_FILE = "shard.jsonl"
+const KIND = "pi-sessions/dataset-shard/1"
+
+const Head = Schema.Struct({
+  kind: Schema.Literal(KIND),
+  /** Hash of the plan's file. */
+  plan: Schema.String,
+  /** From 1 to `of`. */
+  shard: Schema.Int,
+  of: Schema.Int
+})
+const decodeHead = Schema.decodeUnknownResult(Schema.fromJsonString(Head))
+const decodePart = Schema.decodeUnknownResult(Schema.fromJsonString(JournaledPart))
+
+/** Which shard: I of N. */
+export interface ShardNumber {
+  readonly shard: number
+  readonly of: number
+}
+
+export interface DatasetShard extends ShardNumber {
+  readonly plan: string
+  /** By key. */
+  readonly parts: ReadonlyMap<string, StoredPart>
+}
+
+/** The shard in a directory; undefined where there is none, or an unfinished one. */
+export const read = Effect.fn("DatasetShard.read")(function* (
+  directory: string
+): Effect.fn.Return<DatasetShard | undefined, PlanMismatch | SessionFileError, FileSystem.FileSystem | Path.Path> {
+  const fs = yield* FileSystem.FileSystem
+  const path = yield* Path.Path
+  const file = path.resolve(directory, SHARD_FILE)
+  const text = yield* fs.readFileString(file).pipe(
+    Effect.catchReason("PlatformError", "NotFound", () => Effect.succeed(undefined)),
+    Effect.mapError(fromPlatform(file, "read"))
+  )
+  if (text === undefined) return undefined
+  const [first = "", ...rows] = text.split("\n").slice(0, -1)
+  const head = decodeHead(first)
+  const damaged = new PlanMismatch({ path: file, issue: "it holds no shard of a dataset; make it anew" })
+  if (Result.isFailure(head)) return yield* damaged
+  const parts = new Map<string, StoredPart>()
+  for (const row of rows) {
+    const decoded = decodePart(row)
+    if (Result.isFailure(decoded)) return yield* damaged
+    const { key, part } = decoded.success
+    // The directory may have been copied here from another machine.
+    const pieces = part.pieces.map((piece) => ({
+      ...piece,
+      range: { ...piece.range, path: path.resolve(directory, path.basename(piece.range.path)) }
+    }))
+    const files = part.files?.map((file) => ({ ...file, path: path.resolve(directory, file.placed) }))
+    parts.set(key, { ...part, pieces, ...(files === undefined ? {} : { files }) })
+  }
+  return { ...head.success, parts }
+})
+
+/** Says that the shard is whole; its files of lines must be in the directory. */
+export const write = Effect.fn("DatasetShard.write")(function* (
+  directory: string,
+  { of, parts, plan, shard }: DatasetShard
+): Effect.fn.Return<void, SessionFileError, FileSystem.FileSystem | Path.Path> {
+  const path = yield* Path.Path
+  const file = path.resolve(directory, SHARD_FILE)
+  const encoder = new TextEncoder()
+  function* lines() {
+    yield encoder.encode(`${JSON.stringify({ kind: KIND, plan, shard, of })}\n`)
+    for (const [key, part] of parts) yield encoder.encode(`${JSON.stringify({ key, part })}\n`)
+  }
+  yield* SafeWrite.write(file, lines(), "replace").pipe(Effect.mapError(fromPlatform(file, "write")))
+})

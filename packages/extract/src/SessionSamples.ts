@@ -1,0 +1,205 @@
+/**
+ * What one session becomes in a dataset of its own: the very lines that `extract` writes for it, of which entries each is
+ * made, and what became of every other entry. What only several sessions can tell (near-duplicates, answers that stand
+ * in another session already, splits) is not looked at.
+ */
+import { randomBytes } from "node:crypto"
+import type * as GasTown from "@pi-sessions/core/GasTown"
+import type * as Session from "@pi-sessions/core/Session"
+import { type SessionEntry } from "@pi-sessions/core/SessionLine"
+import { type SessionRef } from "@pi-sessions/session-file/SessionSource"
+import { DistinctTargets } from "./DistinctTargets.ts"
+import { type DropReason } from "./DropCounts.ts"
+import * as EntryFates from "./EntryFates.ts"
+import { type SampleOptions } from "./ExtractOptions.ts"
+import { type ReportRow, type SampleDropReason } from "./ExtractReport.ts"
+import { type LocalModel } from "./LocalModel.ts"
+import { type DatasetFile } from "./Sample.ts"
+import type * as SampleCut from "./SampleCut.ts"
+import { type ToldContexts } from "./ToldContexts.ts"
+import { type TrainingSample } from "./TrainingSample.ts"
+import { type Turn } from "./Turn.ts"
+import { redactorOf } from "./WorkerPool.ts"
+import { type KnownLines, type Piece, branchesOf, cutOf, ofCut, toLines } from "./internal/sessionLines.ts"
+import * as TurnOrigin from "./internal/turnOrigin.ts"
+
+/** A turn of a sample with the entries that it was made of. */
+export interface TracedTurn {
+  readonly turn: Turn
+  readonly as: EntryFates.Telling
+  /** None where it is from elsewhere, as a prompt that a file gave, or a result that Pi made up. */
+  readonly entries: ReadonlyArray<SessionEntry>
+}
+
+/** A sample that is in the dataset. */
+export interface KeptSample {
+  readonly _tag: "Kept"
+  /** From 1, in the order of the lines. */
+  readonly number: number
+  readonly file: DatasetFile
+  /** As it stands in the dataset, without the newline. */
+  readonly line: string
+  /** As the format got it: redacted, and cut to the budget. */
+  readonly sample: TrainingSample
+  readonly turns: ReadonlyArray<TracedTurn>
+  /** What it lost on its way, the format's part too. */
+  readonly dropped: ReportRow["samples_dropped"] & {}
+}
+
+/** A sample that is not. */
+export interface RefusedSample {
+  readonly _tag: "Refused"
+  readonly reason: SampleDropReason
+  readonly detail?: string
+  readonly sample: TrainingSample
+  readonly turns: ReadonlyArray<TracedTurn>
+}
+
+export interface SessionSamples {
+  /** The session's row of the report, without split and hash. */
+  readonly row: ReportRow
+  readonly samples: ReadonlyArray<KeptSample | RefusedSample>
+  /** The session in a line, where the format has a file of such. */
+  readonly sessionLine?: string
+  /** In file order. */
+  readonly fates: ReadonlyArray<EntryFates.EntryFate>
+}
+
+export interface SessionOrigin {
+  readonly ref: SessionRef
+  /** Whose session it is; see SessionRole.ts of the catalog. */
+  readonly role: GasTown.RoleDetection
+  /** What the mirror told of sessions. */
+  readonly told?: ToldContexts
+  /** Whose tokens are counted, and written where the format is made of them. */
+  readonly model?: LocalModel
+}
+
+/** Takes any version of the format; the session itself is not changed. */
+export const of = (
+  source: Session.Session,
+  { model, ref, role, told = new Map() }: SessionOrigin,
+  options: SampleOptions
+): SessionSamples => {
+  const selected = { ref, role, sessionId: "", timestamp: "" }
+  const cut = cutOf(source, selected, options, told)
+  const traced = cut.samples.map((sample, at): TurnOrigin.TracedSample => {
+    const run = cut.runs[at]
+    return run === undefined ? { sample, unsaid: new Map(), lost: new Map() } : TurnOrigin.trace(sample, run)
+  })
+  const { dropped } = cut
+  const session = ofCut(source, { dropped, samples: traced.map(({ sample }) => sample) }, selected, options)
+  const { redaction = { key: randomBytes(32).toString("hex") } } = options
+  const known: KnownLines = {
+    distinct: new DistinctTargets(),
+    redactor: redactorOf({ redaction }),
+    fingerprints: new Set(),
+    ...(model === undefined ? {} : { model })
+  }
+  const samples: Array<KeptSample | RefusedSample> = []
+  let kept = 0
+  const { row, sessionLine } = toLines(session, known, options, (piece) => {
+    samples.push(piece._tag === "Line" ? keptSample(piece, ++kept) : { ...piece, turns: turnsOf(piece.sample) })
+  })
+  const fates = fatesOf({ cut, traced, branches: branchesOf(options), samples, row, options })
+  return { row, samples, fates, ...(sessionLine === undefined ? {} : { sessionLine }) }
+}
+
+const keptSample = (
+  { file, line, sample, volume }: Extract<Piece, { readonly _tag: "Line" }>,
+  number: number
+): KeptSample => ({
+  _tag: "Kept",
+  number,
+  file,
+  line: new TextDecoder().decode(line),
+  sample,
+  turns: turnsOf(sample),
+  dropped: volume.dropped
+})
+
+const turnsOf = ({ first_target, rejected, turns }: TrainingSample): ReadonlyArray<TracedTurn> => {
+  const traced = turns.map((turn, at): TracedTurn => {
+    const as = turn.role === "assistant" && at >= first_target ? "target" : "context"
+    return { turn, as, entries: TurnOrigin.entriesOf(turn) }
+  })
+  if (rejected === undefined) return traced
+  return [...traced, { turn: rejected, as: "rejected", entries: TurnOrigin.entriesOf(rejected) }]
+}
+
+interface Outcome {
+  readonly cut: SampleCut.Cut
+  readonly traced: ReadonlyArray<TurnOrigin.TracedSample>
+  readonly branches: "active" | "all"
+  readonly samples: SessionSamples["samples"]
+  readonly row: ReportRow
+  readonly options: SampleOptions
+}
+
+const fatesOf = (outcome: Outcome): ReadonlyArray<EntryFates.EntryFate> => {
+  const { branches, cut, row, traced } = outcome
+  const told = tellingsOf(outcome)
+  const leftOut = EntryFates.leftOut(cut.session, cut.runs, branches)
+  const unsaid = new Map(traced.flatMap((one) => [...one.unsaid]))
+  const unkept = unkeptOf(outcome)
+  return cut.session.tree.getEntries().flatMap((entry): ReadonlyArray<EntryFates.EntryFate> => {
+    const places = told.get(entry)
+    const lost = new Set(traced.flatMap((one) => [...(one.lost.get(entry) ?? [])]))
+    if (places !== undefined) return [{ entry, told: places, reason: undefined, lost: [...lost] }]
+    const left = leftOut.get(entry)
+    // Where hydration wrote every answer, no message trails: none of them could be learnt.
+    const isHydrated = left === "trailing_message" && row.outcome === "hydrated"
+    const reason = isHydrated ? row.outcome : (left ?? unsaid.get(entry) ?? unkept.get(entry))
+    return reason === undefined ? [] : [{ entry, told: [], reason, lost: [] }]
+  })
+}
+
+type Tellings = Array<EntryFates.EntryFate["told"][number]>
+
+const tellingsOf = ({ cut, samples }: Outcome): ReadonlyMap<SessionEntry, Tellings> => {
+  const told = new Map<SessionEntry, Tellings>()
+  const tell = (entry: SessionEntry, sample: number, as: EntryFates.Telling): void => {
+    const places = told.get(entry)
+    if (places === undefined) told.set(entry, [{ sample, as }])
+    else if (!places.some((place) => place.sample === sample && place.as === as)) places.push({ sample, as })
+  }
+  for (const sample of samples) {
+    if (sample._tag === "Refused") continue
+    for (const { as, entries } of sample.turns) for (const entry of entries) tell(entry, sample.number, as)
+    // A system message that only declares tools is in the sample, though in none of its turns.
+    const run = cut.runs[sample.sample.metadata.sample]
+    for (const { of } of run?.systemMessages ?? []) {
+      if (of !== undefined) tell(of.entry, sample.number, "context")
+    }
+  }
+  return told
+}
+
+/** Of entries that stand in what was cut, why they are in no line. */
+const unkeptOf = ({
+  cut,
+  options,
+  row,
+  samples
+}: Outcome): ReadonlyMap<SessionEntry, EntryFates.EntryFate["reason"]> => {
+  const reasons = new Map<SessionEntry, EntryFates.EntryFate["reason"]>()
+  for (const [at, run] of cut.runs.entries()) {
+    const refused = samples.find((one) => one._tag === "Refused" && one.sample.metadata.sample === at)
+    const isTaken = samples.some((one) => one._tag === "Kept" && one.sample.metadata.sample === at)
+    const targets = new Set(run.targets)
+    for (const entry of [...run.systemMessages, ...run.messages].flatMap(({ of }) => of?.entry ?? [])) {
+      if (reasons.has(entry)) continue
+      if (row.outcome !== "kept" && samples.length === 0) reasons.set(entry, row.outcome)
+      else if (!isTaken && refused?._tag === "Refused") reasons.set(entry, refused.reason)
+      else if (options.format === "dpo") reasons.set(entry, "no_pair")
+      else reasons.set(entry, cutAway(targets.has(entry), options))
+    }
+  }
+  return reasons
+}
+
+/** Why a part of a sample is in none of the pieces that were made of it. */
+const cutAway = (isTarget: boolean, { maxTokens }: SampleOptions): DropReason | SampleDropReason => {
+  if (maxTokens === undefined) return "earlier_turn"
+  return isTarget ? "target_over_budget" : "over_budget"
+}

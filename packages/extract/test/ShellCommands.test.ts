@@ -1,0 +1,94 @@
+/** Lines for the shell, read and held against bash: what is said to be proven by the status is run and looked at. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import * as ChildProcess from "node:child_process"
+import * as Fs from "node:fs"
+import * as Path from "node:path"
+import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
+import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
+import { commandsOf } from "../src/internal/shellCommands.ts"
+
+/** Each command as its words, with a star where the status of the line proves it. */
+const brief = (line: string): ReadonlyArray<string> =>
+  commandsOf(line).map(({ proven, words }) => `${words.join(" ")}${proven ? " *" : ""}`)
+
+const EXAMPLES: ReadonlyArray<readonly [line: string, commands: ReadonlyArray<string>]> = [
+  ["npm test", ["npm test *"]],
+  ["cd app && npm test", ["cd app *", "npm test *"]],
+  ["cd app; npm test", ["cd app", "npm test *"]],
+  ["npm test; echo done", ["npm test", "echo done *"]],
+  ["npm test 2>&1 | tail -5", ["npm test", "tail -5 *"]],
+  ["npm test || true", ["npm test", "true"]],
+  ["npm test &", ["npm test"]],
+  ["CI=1 NODE_ENV=test npm test > out.log 2>&1", ["npm test *"]],
+  ["echo 'npm test; git commit'", ["echo npm test; git commit *"]],
+  ['git commit -m "don\'t; npm test"', ["git commit -m don't; npm test *"]],
+  [
+    'git commit -m "$(cat <<\'EOF\'\nIt\'s fixed ("at last")\nnpm test\nEOF\n)" && git push',
+    ["git commit -m $ *", "git push *"]
+  ],
+  ["cat > a.txt <<EOF\nnpm test\nit's\nEOF\nnpm run lint", ["cat", "npm run lint *"]],
+  ["npm test # git commit\n", ["npm test *"]],
+  ["npm \\\n  test", ["npm test *"]],
+  ["npm test &&\ngit commit -m x", ["npm test *", "git commit -m x *"]],
+  ["if npm test; then git commit -m x; fi", ["if npm test", "then git commit -m x", "fi"]],
+  ["(cd app && npm test)", ["( cd app", "npm test ("]],
+  ["! npm test", ["! npm test"]],
+  ["echo `date; npm test` && ls", ["echo ` *", "ls *"]],
+  ["echo 'never ends", []],
+  ["echo $(never ends", []],
+  ["", []]
+]
+
+describe("commandsOf", () => {
+  it.each(EXAMPLES)("reads %j", (line, commands) => {
+    assert.deepStrictEqual(brief(line), commands)
+  })
+
+  it.effect("calls only proven what bash has run and what ended well, wherever a line ends well", () =>
+    Effect.gen(function* () {
+      const dir = yield* memoryFolder
+      const log = Path.join(dir, "log")
+      for (const [name, status] of Object.entries(PROGRAMS)) {
+        const script = `#!/bin/sh\ncat > /dev/null < /dev/null\necho "${name} $1 ${status}" >> ${log}\nexit ${status}\n`
+        Fs.writeFileSync(Path.join(dir, name), script, { mode: 0o755 })
+      }
+      let wellEnded = 0
+      let proven = 0
+      for (let seed = 1; seed <= 400; seed++) {
+        const line = randomLine(SeededRandom.make(seed))
+        Fs.writeFileSync(log, "")
+        const env = { PATH: `${dir}:/usr/bin:/bin` }
+        const { status } = ChildProcess.spawnSync("bash", ["-c", `${line}\n`], { env, cwd: dir, encoding: "utf8" })
+        const ran = Fs.readFileSync(log, "utf8").split("\n")
+        const commands = commandsOf(line)
+        assert.isAbove(commands.length, 0, line)
+        if (status !== 0) continue
+        wellEnded++
+        for (const command of commands) {
+          if (!command.proven) continue
+          proven++
+          assert.include(ran, `${command.words.join(" ")} 0`, line)
+        }
+      }
+      assert.isAbove(wellEnded, 100)
+      assert.isAbove(proven, 100)
+    })
+  )
+})
+
+const PROGRAMS = { good: 0, fine: 0, bad: 1 }
+
+/** Commands with an argument of their own each, in lists, pipelines and what else a line may have. */
+const randomLine = (random: SeededRandom.SeededRandom): string => {
+  const commands = 1 + random.int(5)
+  let line = random.chance(0.1) ? "X='a b' " : ""
+  for (let at = 0; at < commands; at++) {
+    if (at > 0) line += random.pick([" && ", " || ", "; ", " | ", "\n", " & ", " &&\n", ";\n", " |& "])
+    const argument = random.pick([`${at}`, `'${at}'`, `"${at}"`, `\\${at}`, `"${at}" 2>&1`, `${at} > /dev/null`])
+    const command = `${random.pick(["good", "fine", "bad"])} ${argument}`
+    line += random.chance(0.1) ? `! ${command}` : random.chance(0.1) ? `(${command})` : command
+    if (random.chance(0.1)) line += " <<'END'\nit's; bad 9\nEND\n"
+  }
+  return line + random.pick(["", "", "", "\n", " # it's bad", " &"])
+}
