@@ -1,7 +1,12 @@
+import { cpSync } from "node:fs"
 import { defineConfig } from "rolldown"
 
 export default defineConfig({
-  input: "src/main.ts",
+  input: { main: "src/main.ts", extractWorker: "src/extractWorker.ts" },
   platform: "node",
-  output: { dir: "dist", cleanDir: true, format: "esm", sourcemap: true, entryFileNames: "main.js" }
+  // The page of `view`, which the report package builds before.
+  plugins: [
+    { name: "page", writeBundle: () => cpSync("../../packages/report/dist/page", "dist/page", { recursive: true }) }
+  ],
+  output: { dir: "dist", cleanDir: true, format: "esm", sourcemap: true, entryFileNames: "[name].js" }
 })

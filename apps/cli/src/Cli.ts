@@ -11,25 +11,42 @@ import * as GlobalFlag from "effect/cli/GlobalFlag"
 import { harmless } from "@pi-sessions/report/TerminalText"
 import { UsageError } from "./Exit.ts"
 import { Invocation } from "./Invocation.ts"
+import { VERSION } from "./Version.ts"
 import { doctor } from "./commands/doctor.ts"
 import { extract } from "./commands/extract.ts"
 import { fork } from "./commands/fork.ts"
 import { hydrate } from "./commands/hydrate.ts"
 import { list } from "./commands/list.ts"
+import { merge } from "./commands/merge.ts"
 import { search } from "./commands/search.ts"
 import { sessionIndex } from "./commands/sessionIndex.ts"
 import { show } from "./commands/show.ts"
+import { stats } from "./commands/stats.ts"
 import { store } from "./commands/store.ts"
 import { tree } from "./commands/tree.ts"
 import { validate } from "./commands/validate.ts"
-
-export const VERSION = "0.1.0"
+import { view } from "./commands/view.ts"
 
 const root = Command.make("pi-sessions").pipe(
   Command.withDescription(
     "Sessions of the Pi coding agent: resume them anywhere, store them safely, turn them into training data"
   ),
-  Command.withSubcommands([hydrate, extract, validate, list, show, tree, fork, search, doctor, sessionIndex, store])
+  Command.withSubcommands([
+    hydrate,
+    extract,
+    merge,
+    validate,
+    list,
+    show,
+    tree,
+    fork,
+    search,
+    stats,
+    view,
+    doctor,
+    sessionIndex,
+    store
+  ])
 )
 
 /** A wrong call gets one message and where to look, not the whole help. */

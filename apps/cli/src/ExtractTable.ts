@@ -1,5 +1,6 @@
 /** What `extract` prints of its report: what was found, kept and dropped, and why. */
 import { type DropCounts } from "@pi-sessions/extract/DropCounts"
+import { QualityPredicate } from "@pi-sessions/extract/QualityPredicate"
 import { type ExtractReport, type ReportRow } from "@pi-sessions/extract/ExtractReport"
 import * as Table from "./Table.ts"
 
@@ -17,6 +18,12 @@ const REASONS: { readonly [reason: string]: string } = {
   other_model: "of another model",
   too_short: "of too few turns",
   over_budget: "of too many tokens",
+  ...Object.fromEntries(
+    QualityPredicate.literals.flatMap((name) => [
+      [`quality_${name}`, `of which ${name} holds (--refuse)`],
+      [`without_${name}`, `of which ${name} does not hold (--require)`]
+    ])
+  ),
   invalid_sample: "broke the format's rules (a bug: please report it)"
 }
 

@@ -4,6 +4,7 @@ import { FileSurvey } from "@pi-sessions/catalog/FileSurvey"
 import { IndexRefresh } from "@pi-sessions/catalog/IndexRefresh"
 import { SessionCatalog } from "@pi-sessions/catalog/SessionCatalog"
 import { SessionIndex } from "@pi-sessions/catalog/SessionIndex"
+import * as ClaudeCodeSource from "@pi-sessions/session-file/ClaudeCodeSource"
 import { Sqlite } from "@pi-sessions/sqlite/Sqlite"
 import { SessionStore } from "@pi-sessions/store/SessionStore"
 import { StoreLock } from "@pi-sessions/store/StoreLock"
@@ -11,9 +12,9 @@ import * as StoreSource from "@pi-sessions/store/StoreSource"
 
 const storeLayer = SessionStore.layer.pipe(Layer.provide(StoreLock.layer), Layer.provideMerge(Sqlite.layer))
 
-/** Sessions in files and directories that were named. */
+/** Sessions in files and directories that were named, transcripts of Claude Code among them. */
 export const layerPaths = (paths: ReadonlyArray<string>) =>
-  StoreSource.layerPaths(paths).pipe(Layer.provide(storeLayer))
+  ClaudeCodeSource.layer.pipe(Layer.provide(StoreSource.layerPaths(paths)), Layer.provide(storeLayer))
 
 /** The catalog with what it is made of, and the source that reads what it found. */
 export const layer = IndexRefresh.layer.pipe(

@@ -35,7 +35,7 @@ describe("pi-sessions", () => {
       const help = cli(["--help"], { cwd })
       assert.deepStrictEqual([help.status, help.stderr], [0, ""])
       const verbs = ["migrate", "rollback", "activate", "verify", "checkpoint", "stat", "export"]
-      const commands = ["hydrate", "extract", "validate", "list", "show", "tree", "fork", "search", "doctor"]
+      const commands = ["hydrate", "extract", "validate", "list", "show", "tree", "fork", "search", "stats", "doctor"]
       for (const command of [
         ...commands.map((name) => [name]),
         ...["refresh", "status"].map((verb) => ["index", verb]),
@@ -293,7 +293,7 @@ describe("pi-sessions extract", () => {
       const cwd = yield* temporaryFolder
       const { status, stdout, stderr } = cli(["extract", "--rig", "nowhere", "--sessions", fixtures], { cwd })
       assert.deepStrictEqual([status, stdout], [2, ""])
-      assert.include(stderr, "rigs found: gastown (3)")
+      assert.include(stderr, "rigs found: gastown (4)")
       assert.include(stderr, "deacon (1)")
       assert.isFalse(FileSystem.existsSync(Path.join(cwd, "dataset-nowhere")))
     })

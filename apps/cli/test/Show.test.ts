@@ -257,6 +257,8 @@ const STEERING = /[^\P{Cc}\n]|\p{Bidi_Control}|\p{Zl}|\p{Zp}/u
 const withoutColours = (screen: string): string =>
   // eslint-disable-next-line no-control-regex
   screen.replaceAll(/\u001b\[(?:[0-9]{1,2})?m/gu, "").replaceAll("\r\n", "\n")
+/** Our own progress, which wipes itself out. */
+const withoutProgress = (text: string): string => text.replaceAll(/^(?:\d+ of \d+ sessions(?: counted)?\r +\r)+/gmu, "")
 
 describe("text that could steer a terminal", () => {
   const calls = [
@@ -269,7 +271,13 @@ describe("text that could steer a terminal", () => {
     ["tree", "hostile.jsonl", "--json"],
     ["show", "hostile.jsonl", "--branch", "z"],
     ["show", "hostile.jsonl", "--branch", ""],
-    ["fork", "hostile.jsonl", "--at", "q"]
+    ["fork", "hostile.jsonl", "--at", "q"],
+    ["show", "hostile.jsonl", "--as", "messages"],
+    ["show", "hostile.jsonl", "--as", "sharegpt", "--depth", "full", "--branches", "all"],
+    ["show", "hostile.jsonl", "--as", "messages", "--json"],
+    ["stats", "--sessions", "hostile.jsonl"],
+    ["stats", "--sessions", "hostile.jsonl", "--md"],
+    ["stats", "--sessions", "hostile.jsonl", "--json"]
   ]
 
   it.live("does not get into a pipe, in any form", () =>
@@ -290,12 +298,16 @@ describe("text that could steer a terminal", () => {
       Effect.gen(function* () {
         const cwd = yield* temporaryFolder
         hostile(cwd)
-        for (const args of [...calls, ["show", "hostile.jsonl", "--raw"]]) {
+        for (const args of [
+          ...calls,
+          ["show", "hostile.jsonl", "--raw"],
+          ["show", "hostile.jsonl", "--as", "messages", "--ndjson"]
+        ]) {
           const { screen } = yield* Effect.promise(() => PseudoTerminal.run(args, { cwd, columns: 60 }))
-          const text = withoutColours(screen)
+          const text = withoutProgress(withoutColours(screen))
           assert.notMatch(text, STEERING, args.join(" "))
-          const isJson = args.some((arg) => /json$|raw/.test(arg) && arg.startsWith("--"))
-          if (isJson || text.startsWith("error")) continue
+          const isForPrograms = args.some((arg) => /^--(?:.*json|raw|md)$/.test(arg))
+          if (isForPrograms || text.startsWith("error")) continue
           for (const line of text.split("\n")) {
             if (!line.startsWith("warning")) assert.isAtMost(TerminalText.width(line), 60, `${args.join(" ")}: ${line}`)
           }

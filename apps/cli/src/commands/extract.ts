@@ -3,9 +3,11 @@ import * as Effect from "effect/Effect"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import { ArgumentsForm, FormatName } from "@pi-sessions/extract/FormatName"
+import { QualityPredicate } from "@pi-sessions/extract/QualityPredicate"
 import * as GasTown from "@pi-sessions/core/GasTown"
 
-const flags = {
+/** What `merge` takes too: shards must be joined with the settings that they were made with. */
+export const flags = {
   rig: Flag.String("rig").pipe(
     Flag.withMetavar("RIG"),
     Flag.withDescription(
@@ -19,12 +21,14 @@ const flags = {
   ),
   sessions: Flag.String("sessions").pipe(
     Flag.withMetavar("PATH"),
-    Flag.withDescription("Session file, or directory to search to any depth (default: where Pi keeps its sessions)"),
+    Flag.withDescription(
+      "Session file, transcript of Claude Code, or directory to search to any depth (default: where Pi keeps its sessions)"
+    ),
     Flag.atLeast(0)
   ),
   format: Flag.Literals("format", FormatName.literals).pipe(
     Flag.withDescription(
-      "messages: TRL and Unsloth; sharegpt, llama-factory: LLaMA-Factory; the others are called as their trainers"
+      "messages: TRL and Unsloth; sharegpt, llama-factory: LLaMA-Factory; tokens: of --tokenizer; the others are called as their trainers"
     ),
     Flag.withDefault("messages")
   ),
@@ -35,6 +39,20 @@ const flags = {
   out: Flag.String("out").pipe(
     Flag.withMetavar("DIR"),
     Flag.withDescription("Directory to write train.jsonl and report.json to (default: ./dataset-RIG)"),
+    Flag.optional
+  ),
+  images: Flag.Boolean("images").pipe(
+    Flag.withDescription(
+      "Write images to files beside the samples, which name them (messages, parquet); nobody redacts what is in them"
+    ),
+    Flag.withDefault(false)
+  ),
+  perRole: Flag.Boolean("per-role").pipe(
+    Flag.withDescription("Files for each role, and a configuration of the card for each"),
+    Flag.withDefault(false)
+  ),
+  maxFileMb: Flag.Int("max-file-mb").pipe(
+    Flag.withDescription("Begin another file (train-00002.jsonl) when one has so many megabytes"),
     Flag.optional
   ),
   since: Flag.String("since").pipe(
@@ -52,6 +70,21 @@ const flags = {
     Flag.withDescription("Only what this model answered"),
     Flag.atLeast(0)
   ),
+  refuse: Flag.Literals("refuse", QualityPredicate.literals).pipe(
+    Flag.withDescription("Leave out what this holds of, by what the transcript shows"),
+    Flag.atLeast(0)
+  ),
+  require: Flag.Literals("require", QualityPredicate.literals).pipe(
+    Flag.withDescription("Leave out what this does not hold of"),
+    Flag.atLeast(0)
+  ),
+  maxErrorRate: Flag.Finite("max-error-rate").pipe(
+    Flag.withMetavar("SHARE"),
+    Flag.withDescription(
+      "With error_rate: the share of tool results that may be errors which the agent did not recover from (default: 0.3)"
+    ),
+    Flag.optional
+  ),
   minTurns: Flag.Int("min-turns").pipe(Flag.withDescription("Leave out samples of fewer turns"), Flag.withDefault(0)),
   limit: Flag.Int("limit").pipe(
     Flag.withDescription("Only the first so many sessions, in the order in which they were begun"),
@@ -65,7 +98,16 @@ const flags = {
     Flag.optional
   ),
   maxTokens: Flag.Int("max-tokens").pipe(
-    Flag.withDescription("Samples of at most so many tokens (estimated), system prompt and tools counted in"),
+    Flag.withDescription(
+      "Samples of at most so many tokens (estimated, or those of --tokenizer), system prompt and tools counted in"
+    ),
+    Flag.optional
+  ),
+  tokenizer: Flag.String("tokenizer").pipe(
+    Flag.withMetavar("DIR"),
+    Flag.withDescription(
+      "A local model (tokenizer.json, tokenizer_config.json, chat template): what --format tokens is made with, and --max-tokens counted with"
+    ),
     Flag.optional
   ),
   overflow: Flag.Literals("overflow", ["elide-results", "window", "drop"]).pipe(
@@ -141,6 +183,35 @@ const flags = {
     Flag.withDescription("Have a scanner on the PATH look at what was written; fail when it finds anything, or fails"),
     Flag.optional
   ),
+  plan: Flag.String("plan").pipe(
+    Flag.withMetavar("FILE"),
+    Flag.withDescription("Only plan the dataset (families, duplicates, splits), and write the plan to a file"),
+    Flag.optional
+  ),
+  shard: Flag.String("shard").pipe(
+    Flag.withMetavar("I/N"),
+    Flag.withDescription("With --plan and all flags that it was made with: make only part I of N, to be merged"),
+    Flag.optional
+  ),
+  workers: Flag.Int("workers").pipe(
+    Flag.withDescription("Threads to work in (default: one for each core, up to 8, where there are more than 64 MB)"),
+    Flag.optional
+  ),
+  fresh: Flag.Boolean("fresh").pipe(
+    Flag.withDescription("Make everything anew, also what an earlier run to this directory made of unchanged sessions"),
+    Flag.withDefault(false)
+  ),
+  marks: Flag.String("marks").pipe(
+    Flag.withMetavar("FILE"),
+    Flag.withDescription(
+      "Obey the accept and reject marks that were set in pi-sessions view: what is rejected is not learnt from"
+    ),
+    Flag.optional
+  ),
+  marksOnly: Flag.Boolean("marks-only").pipe(
+    Flag.withDescription("With --marks: learn from what was accepted alone"),
+    Flag.withDefault(false)
+  ),
   includeHydrated: Flag.Boolean("include-hydrated").pipe(
     Flag.withDescription("Take hydrated sessions too, although no model wrote their text in that form"),
     Flag.withDefault(false)
@@ -152,6 +223,9 @@ const flags = {
 }
 
 export type Input = Command.Command.Config.Infer<typeof flags>
+
+/** What decides what is in a dataset: `merge` asks for it too. */
+export type SameInput = Omit<Input, "plan" | "shard" | "workers" | "fresh">
 
 export const extract = Command.make("extract", flags, (input) =>
   Effect.flatMap(
@@ -165,6 +239,15 @@ export const extract = Command.make("extract", flags, (input) =>
     {
       command: "pi-sessions extract --rig gastown --role polecat --sessions ~/backup --format sharegpt --out data",
       description: "Polecats of one rig from a backup"
+    },
+    {
+      command:
+        "pi-sessions extract --plan plan.json && pi-sessions extract --plan plan.json --shard 1/8 --out shards/1",
+      description: "On several machines: plan once, make each shard anywhere, then pi-sessions merge"
+    },
+    {
+      command: "pi-sessions extract --rig gastown --require tests_passed --refuse aborted --refuse repeated_call",
+      description: "Work whose tests passed, without what was aborted or went round in circles"
     }
   ])
 )

@@ -3,6 +3,10 @@ import * as Effect from "effect/Effect"
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
+import { FormatName } from "@pi-sessions/extract/FormatName"
+
+/** A session that stays one is no sample. */
+const LINES = FormatName.literals.filter((name) => name !== "pi")
 
 export const show = Command.make(
   "show",
@@ -37,9 +41,47 @@ export const show = Command.make(
       ),
       Flag.withDefault(false)
     ),
-    json: Flag.Boolean("json").pipe(Flag.withDescription("Print one JSON document"), Flag.withDefault(false)),
+    json: Flag.Boolean("json").pipe(
+      Flag.withDescription("Print one JSON document; with --as: the samples, and what became of each entry"),
+      Flag.withDefault(false)
+    ),
     ndjson: Flag.Boolean("ndjson").pipe(
-      Flag.withDescription("Print one JSON object a line, the header first"),
+      Flag.withDescription("Print one JSON object a line, the header first; with --as: the very lines of the dataset"),
+      Flag.withDefault(false)
+    ),
+    as: Flag.Literals("as", LINES).pipe(
+      Flag.withDescription(
+        "The training samples that this session becomes, in this format of extract, and what became of each entry, beside the timeline"
+      ),
+      Flag.optional
+    ),
+    branches: Flag.Literals("branches", ["active", "all"]).pipe(
+      Flag.withDescription("With --as, as in extract: samples of the active branch (default), or of all"),
+      Flag.optional
+    ),
+    reasoning: Flag.Literals("reasoning", ["all", "last-query", "none"]).pipe(
+      Flag.withDescription("With --as, as in extract: what becomes of the thinking"),
+      Flag.optional
+    ),
+    maxTokens: Flag.Int("max-tokens").pipe(
+      Flag.withDescription("With --as, as in extract: samples of at most so many tokens"),
+      Flag.optional
+    ),
+    overflow: Flag.Literals("overflow", ["elide-results", "window", "drop"]).pipe(
+      Flag.withDescription("With --as, as in extract: what becomes of longer ones (default: window)"),
+      Flag.optional
+    ),
+    tokenizer: Flag.String("tokenizer").pipe(
+      Flag.withMetavar("DIR"),
+      Flag.withDescription("With --as, as in extract: a local model, for tokens, and to count --max-tokens with"),
+      Flag.optional
+    ),
+    includeHydrated: Flag.Boolean("include-hydrated").pipe(
+      Flag.withDescription("With --as, as in extract: of a hydrated session too"),
+      Flag.withDefault(false)
+    ),
+    noRedact: Flag.Boolean("no-redact").pipe(
+      Flag.withDescription("With --as, as in extract: leave secrets and names in the samples"),
       Flag.withDefault(false)
     )
   },
@@ -49,11 +91,20 @@ export const show = Command.make(
       (command) => command.run(input)
     )
 ).pipe(
-  Command.withDescription("Show a session as a timeline: one branch of it, as deep as you like"),
+  Command.withDescription(
+    "Show a session as a timeline: one branch of it, as deep as you like; or as the training samples that it becomes"
+  ),
   Command.withExamples([
     { command: "pi-sessions show 01a1fb8b", description: "A session by the beginning of its id" },
     { command: "pi-sessions show session.jsonl --depth user", description: "What was asked" },
     { command: "pi-sessions show session.jsonl --branch 76a8 --depth full", description: "Another branch, everything" },
-    { command: "pi-sessions show session.jsonl --raw | tail -n 1 | jq .", description: "The last entry as Pi wrote it" }
+    {
+      command: "pi-sessions show session.jsonl --raw | tail -n 1 | jq .",
+      description: "The last entry as Pi wrote it"
+    },
+    {
+      command: "pi-sessions show session.jsonl --as messages",
+      description: "What would be learnt from it, what would not, and why"
+    }
   ])
 )

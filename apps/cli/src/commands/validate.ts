@@ -14,6 +14,22 @@ const args = {
     Flag.withDescription("The format of files; a directory says its own"),
     Flag.optional
   ),
+  model: Flag.String("model").pipe(
+    Flag.withMetavar("DIR"),
+    Flag.withDescription(
+      "A local model (tokenizer.json, tokenizer_config.json, chat template): render every sample, find its answers again, count tokens"
+    ),
+    Flag.optional
+  ),
+  maxTokens: Flag.Int("max-tokens").pipe(
+    Flag.withDescription("With --model: count samples of more tokens (default: the model's own limit)"),
+    Flag.optional
+  ),
+  show: Flag.Int("show").pipe(
+    Flag.withMetavar("N"),
+    Flag.withDescription("With --model: print the Nth sample as the model reads it, what is learnt in colour"),
+    Flag.optional
+  ),
   json: Flag.Boolean("json").pipe(Flag.withDescription("Print one JSON document"), Flag.withDefault(false))
 }
 
@@ -30,6 +46,10 @@ export const validate = Command.make("validate", args, (input) =>
   ),
   Command.withExamples([
     { command: "pi-sessions validate dataset-deacon", description: "What extract wrote" },
-    { command: "pi-sessions validate --format openai train.jsonl", description: "A file from anywhere" }
+    { command: "pi-sessions validate --format openai train.jsonl", description: "A file from anywhere" },
+    {
+      command: "pi-sessions validate dataset-deacon --model ~/models/qwen3-8b --show 1",
+      description: "What a model is shown of it, in its own tokens, and the loss mask of the first sample"
+    }
   ])
 )

@@ -4,12 +4,15 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as GasTown from "@pi-sessions/core/GasTown"
 import { type GivenContext } from "@pi-sessions/extract/GivenContext"
+import * as Marks from "@pi-sessions/extract/Marks"
+import { type FormatName } from "@pi-sessions/extract/FormatName"
+import { type Reasoning } from "@pi-sessions/extract/Reasoning"
 import { type SplitRule } from "@pi-sessions/extract/Splits"
 import { ToolDefinition } from "@pi-sessions/extract/ToolDefinition"
 import { UsageError } from "../../Exit.ts"
 import { Invocation } from "../../Invocation.ts"
 import * as PointInTime from "../../PointInTime.ts"
-import { type Input } from "../extract.ts"
+import { type SameInput } from "../extract.ts"
 import { readFile } from "./namedFile.ts"
 import { redactionOf } from "./redaction.ts"
 
@@ -43,7 +46,7 @@ const systemPrompts = Effect.fnUntraced(function* (values: ReadonlyArray<string>
 
 const decodeTools = Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Array(ToolDefinition)))
 
-const givenContext = Effect.fnUntraced(function* ({ system, tools }: Input) {
+const givenContext = Effect.fnUntraced(function* ({ system, tools }: SameInput) {
   const given: GivenContext = { system: yield* systemPrompts(system) }
   if (Option.isNone(tools)) return given
   const text = yield* readFile("--tools", tools.value)
@@ -55,27 +58,69 @@ const givenContext = Effect.fnUntraced(function* ({ system, tools }: Input) {
   return { ...given, tools: decoded }
 })
 
+/** Templates that Axolotl is used with drop earlier thinking, and its masks would then cover other words. */
+export const reasoningOf = (format: FormatName, asked: Option.Option<Reasoning>): Reasoning =>
+  Option.getOrElse(asked, () => (format === "axolotl" ? "last-query" : "all"))
+
+/** What is chosen by how conversations went. */
+const quality = Effect.fnUntraced(function* ({ maxErrorRate, refuse, require }: SameInput) {
+  const both = refuse.find((name) => require.includes(name))
+  if (both !== undefined) {
+    return yield* new UsageError({ text: `--refuse ${both} and --require ${both}: nothing is left; give one of them` })
+  }
+  if (Option.isNone(maxErrorRate)) return { refuse, require }
+  if (maxErrorRate.value >= 0 && maxErrorRate.value <= 1) return { refuse, require, maxErrorRate: maxErrorRate.value }
+  return yield* new UsageError({ text: `--max-error-rate ${maxErrorRate.value}: give a share from 0 to 1` })
+})
+
+/** The marks that are to be obeyed. */
+const marksRule = Effect.fnUntraced(
+  function* ({ marks, marksOnly }: SameInput) {
+    const invocation = yield* Invocation
+    if (Option.isSome(marks)) {
+      const read = Marks.read(invocation.resolve(marks.value))
+      const rule = { marks: yield* read, acceptedOnly: marksOnly }
+      return { marks: rule }
+    }
+    return marksOnly ? yield* new UsageError({ text: "--marks-only needs --marks FILE" }) : {}
+  },
+  Effect.mapError((error) =>
+    error._tag === "UsageError" ? error : new UsageError({ text: `--marks: ${error.message}` })
+  )
+)
+
 /** What is given of the flags that have to be read. */
-export const chosen = Effect.fnUntraced(function* (input: Input) {
+export const chosen = Effect.fnUntraced(function* (input: SameInput) {
   const invocation = yield* Invocation
-  const { limit, maxTokens, since, split, town, until } = input
+  const { limit, maxTokens, since, split, tokenizer, town, until } = input
+  if (input.images && input.format !== "messages" && input.format !== "parquet") {
+    return yield* new UsageError({
+      text: `--images: format ${input.format} has no place for them; messages and parquet do`
+    })
+  }
+  if (input.format === "tokens" && Option.isNone(tokenizer)) {
+    return yield* new UsageError({ text: "--format tokens needs --tokenizer DIR, the directory of a local model" })
+  }
   return {
     ...(Option.isSome(since) ? { since: yield* date("--since", since.value) } : {}),
     ...(Option.isSome(until) ? { until: yield* date("--until", until.value) } : {}),
     ...(Option.isSome(limit) ? { limit: limit.value } : {}),
     ...(Option.isSome(maxTokens) ? { maxTokens: maxTokens.value } : {}),
+    ...(Option.isSome(tokenizer) ? { tokenizer: invocation.resolve(tokenizer.value) } : {}),
     ...(Option.isSome(split) ? { split: yield* splitRule(split.value) } : {}),
     ...(Option.isSome(town) ? { town: invocation.resolve(town.value) } : {}),
     given: yield* givenContext(input),
     redaction: yield* redactionOf(input),
     threads: input.threads.map(invocation.resolve),
     models: input.model,
+    ...(yield* quality(input)),
+    ...(yield* marksRule(input)),
+    ...(input.images ? { images: true } : {}),
     minTurns: input.minTurns,
     overflow: input.overflow,
     branches: input.branches,
     ...(Option.isSome(input.arguments) ? { arguments: input.arguments.value } : {}),
-    // Templates that Axolotl is used with drop earlier thinking, and its masks would then cover other words.
-    reasoning: Option.getOrElse(input.reasoning, () => (input.format === "axolotl" ? "last-query" : "all")),
+    reasoning: reasoningOf(input.format, input.reasoning),
     includeNearDuplicates: input.includeNearDuplicates
   }
 })

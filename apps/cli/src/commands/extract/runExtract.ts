@@ -1,85 +1,82 @@
-/** Running `extract`: what was chosen, the run, what came of it. */
+/** Running `extract`: the whole of it, its plan, or a shard of what was planned. */
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
+import * as FileSystem from "effect/FileSystem"
 import * as Option from "effect/Option"
-import * as SessionDiscovery from "@pi-sessions/catalog/SessionDiscovery"
-import * as GasTown from "@pi-sessions/core/GasTown"
-import { scanExternally } from "@pi-sessions/extract/ExternalScan"
+import { type DatasetPlan } from "@pi-sessions/extract/DatasetPlan"
+import { type ShardNumber } from "@pi-sessions/extract/DatasetShard"
 import { Extract } from "@pi-sessions/extract/Extract"
 import { CommandFailed, UsageError } from "../../Exit.ts"
-import * as ExtractTable from "../../ExtractTable.ts"
 import { Invocation } from "../../Invocation.ts"
-import * as StoredSessions from "../../StoredSessions.ts"
 import { type Input } from "../extract.ts"
-import { chosen } from "./chosenOptions.ts"
+import { printReport } from "./printReport.ts"
+import * as RunOptions from "./runOptions.ts"
 
-const defaultOut = (rigs: ReadonlyArray<string>, roles: ReadonlyArray<string>): string => {
-  const chosen = [...rigs, ...roles].map((name) => name.replace(/[^\p{L}\p{N}._-]+/gu, "-").replace(/^-|-$/g, ""))
-  return ["dataset", ...chosen].join("-")
+/** I/N, from 1 to N. */
+const shardNumber = (text: string): Effect.Effect<ShardNumber, UsageError> => {
+  const [, shard, of] = /^(\d{1,6})\/(\d{1,6})$/.exec(text)?.map(Number) ?? []
+  return shard !== undefined && of !== undefined && shard >= 1 && shard <= of
+    ? Effect.succeed({ shard, of })
+    : Effect.fail(new UsageError({ text: `--shard ${text}: give I/N, with I from 1 to N` }))
 }
 
 export const run = Effect.fnUntraced(function* (input: Input) {
   const invocation = yield* Invocation
-  if (input.sessions.includes("")) {
-    return yield* new UsageError({ text: "--sessions is empty; give a session file or a directory" })
+  const fs = yield* FileSystem.FileSystem
+  const { plan, shard } = input
+  if (Option.isSome(shard) && Option.isNone(plan)) {
+    return yield* new UsageError({ text: "--shard needs --plan FILE, the plan that it is a part of" })
   }
-  const options = yield* chosen(input)
-  const out = invocation.resolve(Option.getOrElse(input.out, () => defaultOut(input.rig, input.role)))
-  const { roots, missing } = yield* SessionDiscovery.discover({ sessions: input.sessions, cwd: invocation.cwd })
-  for (const { path, why } of [...roots, ...missing]) {
-    if (why !== "--sessions") yield* invocation.note(`sessions: ${path} (${why})`)
+  const number = Option.isNone(shard) ? undefined : yield* shardNumber(shard.value)
+  if (number !== undefined && Option.isNone(input.out)) {
+    return yield* new UsageError({ text: "--shard needs --out DIR, a directory for this shard alone" })
   }
-  for (const rig of input.rig) {
-    const meaning = GasTown.describeSelector(rig, { includeDogs: input.includeDogs })
-    if (meaning !== undefined) yield* invocation.note(meaning)
+  if (Option.isSome(plan) && input.noRedact === false) {
+    // Placeholders that each machine numbers with a key of its own would differ.
+    if (Option.isNone(input.redactionKey)) {
+      yield* invocation.note(
+        "the shards must have this machine's redaction key: give all of them the same --redaction-key"
+      )
+    }
   }
+  const options = yield* RunOptions.options(input)
+  const layer = yield* RunOptions.services(input.sessions, Option.getOrUndefined(input.workers))
+  if (input.fresh && options.ledger !== undefined) yield* Effect.ignore(fs.remove(options.ledger, { force: true }))
 
-  const report = yield* Effect.flatMap(Extract, (service) =>
-    service.run({
-      ...options,
-      rigs: input.rig,
-      roles: input.role,
-      format: input.format,
-      out,
-      includeDogs: input.includeDogs,
-      includeHydrated: input.includeHydrated,
-      onProgress: (done, total) => invocation.progress(`${done} of ${total} sessions`)
-    })
-  ).pipe(
-    Effect.ensuring(invocation.progress("")),
-    Effect.provide(Layer.provide(Extract.layer, StoredSessions.layerPaths(roots.map(({ path }) => path)))),
+  yield* Effect.gen(function* () {
+    const extract = yield* Extract
+    const cleared = invocation.progress("")
+    if (Option.isNone(plan)) {
+      const report = yield* Effect.ensuring(extract.run(options), cleared)
+      return yield* printReport(report, input, options.out)
+    }
+    const file = invocation.resolve(plan.value)
+    if (number === undefined) {
+      const planned = yield* Effect.ensuring(extract.plan(options, file), cleared)
+      return yield* printPlan(planned, file, input.json)
+    }
+    const sessions = yield* Effect.ensuring(extract.shard(options, file, number), cleared)
+    const { of, shard } = number
+    yield* invocation.note(`wrote ${options.out}: shard ${shard} of ${of}, ${sessions} sessions`)
+    yield* invocation.result(
+      input.json ? JSON.stringify({ out: options.out, shard, of, sessions }, undefined, 2) : options.out
+    )
+  }).pipe(
+    Effect.provide(layer),
     Effect.mapError((error) =>
-      error._tag === "NothingMatched"
+      error._tag === "NothingMatched" || error._tag === "PlanMismatch"
         ? new UsageError({ text: error.message })
         : new CommandFailed({ text: error.message })
     )
   )
-  for (const { path, reason } of report.skipped) yield* invocation.note(`warning: ${path}: ${reason}`)
-  for (const { path, outcome, detail } of report.rows) {
-    if (outcome === "unreadable" || outcome === "invalid_sample") {
-      yield* invocation.note(`warning: ${path}: ${outcome.replace("_", " ")}: ${detail ?? ""}`)
-    }
-  }
-  for (const { path, volume } of report.rows) {
-    const places = volume?.diagnostics ?? 0
-    if (places > 0)
-      yield* invocation.note(`warning: ${path}: damaged in ${places} ${places === 1 ? "place" : "places"}`)
-  }
-  for (const { path, samples } of report.outputs.files) {
-    const what = path.endsWith("-continued.jsonl") ? ", prompt and completion: their context holds answers" : ""
-    yield* invocation.note(`wrote ${path}: ${samples} ${samples === 1 ? "sample" : "samples"}${what}`)
-  }
-  for (const path of report.outputs.sidecars ?? []) yield* invocation.note(`wrote ${path}`)
-  yield* invocation.note(
-    report.is_redacted
-      ? "secrets and names were taken out by rules: look through it all the same before you share it"
-      : "this data is not redacted: look through it before you share it"
+})
+
+const printPlan = Effect.fnUntraced(function* ({ families, kin, left }: DatasetPlan, file: string, json: boolean) {
+  const invocation = yield* Invocation
+  const sessions = kin.flat().length
+  yield* invocation.note(`wrote ${file}`)
+  yield* invocation.result(
+    json
+      ? JSON.stringify({ plan: file, sessions, groups: kin.length, families, left: left.length }, undefined, 2)
+      : `${sessions} sessions in ${kin.length} groups of kin and ${families.found} families; ${left.length} files left out\nshards: any number up to ${kin.length}`
   )
-  if (Option.isSome(input.scan)) {
-    yield* scanExternally(input.scan.value, out).pipe(
-      Effect.mapError((error) => new CommandFailed({ text: error.message }))
-    )
-    yield* invocation.note(`${input.scan.value} found nothing`)
-  }
-  yield* invocation.result(input.json ? JSON.stringify(report, null, 2) : ExtractTable.render(report).join("\n"))
 })

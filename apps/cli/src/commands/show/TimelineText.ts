@@ -23,19 +23,56 @@ const INKS: { readonly [K in TimelineItem["kind"]]?: Ink } = {
   custom_message: "blue"
 }
 
+/** A column beside the timeline. */
+export interface Gutter {
+  /** Its width, the blank behind it counted in. */
+  readonly columns: number
+  /** What stands there at an item's heading, and what is to be said of the item below it; both may be empty. */
+  readonly of: (item: TimelineItem) => {
+    readonly mark: string
+    readonly ink: Ink | undefined
+    readonly remark: string
+  }
+}
+
 /** The items as lines; a blank one sets items apart that have more than a heading. */
-export function* render(items: Iterable<TimelineItem>, layout: Layout): Generator<string> {
+export function* render(items: Iterable<TimelineItem>, layout: Layout, gutter?: Gutter): Generator<string> {
+  const narrow = gutter === undefined ? layout : besideGutter(layout, gutter)
   let previous: "none" | "heading" | "block" = "none"
   for (const item of items) {
     const inline = inlineOutput(item)
     const body = inline === undefined ? item.parts : []
-    const isBlock = body.length > 0 || item.branches.length > 0 || item.damage.length > 0
+    const beside = gutter?.of(item)
+    const remark = beside?.remark ?? ""
+    const isBlock = body.length > 0 || item.branches.length > 0 || item.damage.length > 0 || remark !== ""
     if (previous === "block" || (isBlock && previous !== "none")) yield ""
-    yield heading(item, inline, layout)
-    for (const part of body) yield* partLines(part, layout)
-    yield* remarks(item, layout)
+    const lines = itemLines(item, body, inline, remark, narrow)
+    if (gutter === undefined) yield* lines
+    else {
+      let mark = paint(layout, beside?.ink, (beside?.mark ?? "").padEnd(gutter.columns))
+      for (const line of lines) {
+        yield `${mark}${line}`.trimEnd()
+        mark = " ".repeat(gutter.columns)
+      }
+    }
     previous = isBlock ? "block" : "heading"
   }
+}
+
+const besideGutter = (layout: Layout, gutter: Gutter): Layout =>
+  layout.columns === undefined ? layout : { ...layout, columns: Math.max(layout.columns - gutter.columns, 1) }
+
+function* itemLines(
+  item: TimelineItem,
+  body: ReadonlyArray<TimelinePart>,
+  inline: OutputLine | undefined,
+  remark: string,
+  layout: Layout
+): Generator<string> {
+  yield heading(item, inline, layout)
+  for (const part of body) yield* partLines(part, layout)
+  yield* remarks(item, layout)
+  if (remark !== "") yield* indented(remark, layout, "red", "- ")
 }
 
 interface OutputLine {
@@ -143,8 +180,8 @@ function* oneLine(line: string, end: string, layout: Layout, ink: Ink): Generato
   yield INDENT + paint(layout, ink, fitting(line, end, columns))
 }
 
-/** Text as indented lines, broken where they would not fit; what stands before the first, and before the others. */
-function* indented(
+/** Harmless text as indented lines, broken where they would not fit; what stands before the first, and before the others. */
+export function* indented(
   text: string,
   layout: Layout,
   ink?: Ink,

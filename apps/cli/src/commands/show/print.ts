@@ -6,6 +6,9 @@ import * as SessionMigration from "@pi-sessions/core/SessionMigration"
 import * as TerminalText from "@pi-sessions/report/TerminalText"
 import * as Timeline from "@pi-sessions/report/Timeline"
 import { type Depth } from "@pi-sessions/report/TimelineDepth"
+import { type FormatName } from "@pi-sessions/extract/FormatName"
+import { type Overflow } from "@pi-sessions/extract/Overflow"
+import { type Reasoning } from "@pi-sessions/extract/Reasoning"
 import { CommandFailed, UsageError } from "../../Exit.ts"
 import * as Interruption from "../../Interruption.ts"
 import * as ResultPrinter from "../../ResultPrinter.ts"
@@ -21,6 +24,41 @@ export interface Input {
   readonly raw: boolean
   readonly json: boolean
   readonly ndjson: boolean
+  readonly as: Option.Option<FormatName>
+  readonly branches: Option.Option<"active" | "all">
+  readonly reasoning: Option.Option<Reasoning>
+  readonly maxTokens: Option.Option<number>
+  readonly overflow: Option.Option<Overflow>
+  readonly tokenizer: Option.Option<string>
+  readonly includeHydrated: boolean
+  readonly noRedact: boolean
+}
+
+/** Flags that mean nothing without `--as`. */
+const OF_SAMPLES = {
+  "--branches": "branches",
+  "--reasoning": "reasoning",
+  "--max-tokens": "maxTokens",
+  "--overflow": "overflow",
+  "--tokenizer": "tokenizer",
+  "--include-hydrated": "includeHydrated",
+  "--no-redact": "noRedact"
+} as const
+
+const isGiven = (value: boolean | Option.Option<unknown>): boolean =>
+  typeof value === "boolean" ? value : Option.isSome(value)
+
+const checked = (input: Input): string | undefined => {
+  if ([input.raw, input.json, input.ndjson].filter(Boolean).length > 1) {
+    return "--raw, --json and --ndjson are three forms of the result; give one of them"
+  }
+  if (Option.isSome(input.as)) {
+    return input.raw
+      ? "--raw is of the session as it is; with --as, --ndjson prints the lines of the samples"
+      : undefined
+  }
+  const without = Object.entries(OF_SAMPLES).find(([, name]) => isGiven(input[name]))
+  return without === undefined ? undefined : `${without[0]} is about samples; say of which format with --as`
 }
 
 /** The lines of one JSON document, an item on each. */
@@ -53,11 +91,8 @@ function* escaped(lines: ReadonlyArray<{ readonly text: string }>): Generator<st
 
 export const run = Effect.fnUntraced(
   function* (input: Input) {
-    if ([input.raw, input.json, input.ndjson].filter(Boolean).length > 1) {
-      return yield* new UsageError({
-        text: "--raw, --json and --ndjson are three forms of the result; give one of them"
-      })
-    }
+    const wrong = checked(input)
+    if (wrong !== undefined) return yield* new UsageError({ text: wrong })
     const read = yield* ChosenSession.read(input.session)
     const { tree } = SessionMigration.toCurrent(read.session)
     yield* Interruption.point
@@ -65,6 +100,10 @@ export const run = Effect.fnUntraced(
     if (timeline === undefined) return yield* Effect.die(new Error("an entry of the tree is not in it"))
     yield* Interruption.point
     const layout = yield* ResultPrinter.layout(Option.getOrUndefined(input.width))
+    if (Option.isSome(input.as)) {
+      const { print } = yield* Effect.promise(() => import("./printSamples.ts"))
+      return yield* print(read, timeline, layout, { ...input, as: input.as.value })
+    }
     if (input.raw) return yield* raw(timeline, layout)
     if (input.json) return yield* ResultPrinter.lines(document(read, timeline, input.depth))
     if (input.ndjson) return yield* ResultPrinter.lines(objects(timeline, input.depth))

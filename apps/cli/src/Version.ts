@@ -1,0 +1,2 @@
+/** This program's. */
+export const VERSION = "0.1.0"

@@ -1,0 +1,15 @@
+/** A thread of `extract`: the second entry of the bundle. */
+import { parentPort, workerData } from "node:worker_threads"
+import * as NodeServices from "@effect/platform-node/NodeServices"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as ExtractThread from "@pi-sessions/extract/ExtractThread"
+import { type ThreadData } from "@pi-sessions/extract/WorkerThreads"
+import * as StoredSessions from "./StoredSessions.ts"
+
+const { name, settings }: ThreadData = workerData
+
+if (parentPort !== null) {
+  const layer = Layer.provideMerge(StoredSessions.layerPaths([]), NodeServices.layer)
+  Effect.runFork(Effect.scoped(ExtractThread.serve(parentPort, name, settings)).pipe(Effect.provide(layer)))
+}
