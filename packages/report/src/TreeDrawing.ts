@@ -63,10 +63,45 @@ const EXCERPT = 60
 
 /** Draws a tree, line by line. The tree is that of a session in the current version: entries have ids. */
 export function* draw(tree: SessionTree, options: TreeDrawingOptions = {}): Generator<DrawnLine> {
-  const roots = tree.toNodes()
-  const drawing = new Drawing(tree, roots, trunksOf(roots, tree.leafId), options)
-  for (const root of roots) yield* drawing.component(root)
-  yield* drawing.lost()
+  const drawing = new Drawing(tree, options)
+  for (const row of rows(tree, options)) yield drawing.line(row)
+}
+
+/** What a line of the picture stands for, before a word of it is read. */
+export interface TreeRow {
+  /** `lost`: in the file and not in the tree. */
+  readonly kind: "entry" | "fold" | "lost"
+  /** One, or those of a fold in order. */
+  readonly entries: ReadonlyArray<SessionEntry>
+  readonly label: string | undefined
+  /** How far to the right its branch runs, from 0. */
+  readonly column: number
+  /** It leaves the branch to its left here. */
+  readonly leaves: boolean
+  /** How many entries follow the last of them. */
+  readonly children: number
+  /** No entry stands before the first of them. */
+  readonly isRoot: boolean
+  /** It is one of several beginnings. */
+  readonly isBeginning: boolean
+  readonly active: boolean
+  readonly damage: ReadonlyArray<SessionDiagnostic>
+}
+
+/** Which entries have lines. */
+export interface TreeRowsOptions extends Pick<TreeDrawingOptions, "all"> {
+  /** Takes others out of the picture; what follows them follows what stands before them then. The leaf stays. */
+  readonly admits?: (entry: SessionEntry) => boolean
+}
+
+/** The tree's lines without their words: nothing is decoded but labels. The tree is that of the current version. */
+export function* rows(tree: SessionTree, options: TreeRowsOptions = {}): Generator<TreeRow> {
+  const { admits } = options
+  const roots =
+    admits === undefined ? tree.toNodes() : admitted(tree, (entry) => entry.id === tree.leafId || admits(entry))
+  const walk = new Walk(tree, roots, trunksOf(roots, tree.leafId), options)
+  for (const root of roots) yield* walk.component(root)
+  yield* walk.lost()
 }
 
 /** A node to go on from, and where it stands. */
@@ -77,28 +112,25 @@ interface Open {
   readonly leaves: boolean
 }
 
-class Drawing {
+class Walk {
   readonly #tree: SessionTree
   readonly #trunks: Trunks
-  readonly #options: TreeDrawingOptions
-  readonly #marks: (typeof MARKS)["unicode"]
+  readonly #options: TreeRowsOptions
   readonly #damage = new Map<number, ReadonlyArray<SessionDiagnostic>>()
-  /** Empty where there is but one: then nothing need be said of it. */
-  readonly #beginnings: ReadonlySet<TreeNode>
+  readonly #roots: ReadonlySet<TreeNode>
 
-  constructor(tree: SessionTree, roots: ReadonlyArray<TreeNode>, trunks: Trunks, options: TreeDrawingOptions) {
+  constructor(tree: SessionTree, roots: ReadonlyArray<TreeNode>, trunks: Trunks, options: TreeRowsOptions) {
     this.#tree = tree
     this.#trunks = trunks
-    this.#beginnings = new Set(roots.length > 1 ? roots : [])
+    this.#roots = new Set(roots)
     this.#options = options
-    this.#marks = options.ascii === true ? MARKS.ascii : MARKS.unicode
     for (const diagnostic of tree.diagnostics) {
       this.#damage.set(diagnostic.byteOffset, [...(this.#damage.get(diagnostic.byteOffset) ?? []), diagnostic])
     }
   }
 
   /** One root and everything that grows from it. */
-  *component(root: TreeNode): Generator<DrawnLine> {
+  *component(root: TreeNode): Generator<TreeRow> {
     const open: Array<Open> = [{ node: root, column: 0, leaves: false }]
     for (let at = open.pop(); at !== undefined; at = open.pop()) {
       const trunk = yield* this.#run(at)
@@ -110,8 +142,8 @@ class Drawing {
     }
   }
 
-  /** Draws from a node down to the next branch point, which it returns, or to the end of the branch. */
-  *#run(from: Open): Generator<DrawnLine, TreeNode | undefined> {
+  /** Walks from a node down to the next branch point, which it returns, or to the end of the branch. */
+  *#run(from: Open): Generator<TreeRow, TreeNode | undefined> {
     let { leaves } = from
     let folded: Array<TreeNode> = []
     let node: TreeNode | undefined = from.node
@@ -119,11 +151,11 @@ class Drawing {
       if (this.#isFolded(node)) folded.push(node)
       else {
         if (folded.length > 0) {
-          yield this.#fold(folded, from.column, leaves)
+          yield this.#row(folded, from.column, leaves)
           leaves = false
         }
         folded = []
-        yield this.#entry(node, from.column, leaves)
+        yield this.#row([node], from.column, leaves)
         leaves = false
       }
       if (node.children.length > 1) return node
@@ -132,13 +164,18 @@ class Drawing {
     return undefined
   }
 
+  /** Several beginnings are said of; of one there is nothing to say. */
+  #isBeginning(node: TreeNode | undefined): boolean {
+    return this.#roots.size > 1 && node !== undefined && this.#roots.has(node)
+  }
+
   #isFolded(node: TreeNode): boolean {
     if (this.#options.all === true) return false
     const { entry, children, label } = node
     return (
       children.length === 1 &&
       label === undefined &&
-      !this.#beginnings.has(node) &&
+      !this.#isBeginning(node) &&
       entry.type !== "compaction" &&
       entry.type !== "branch_summary" &&
       !this.#damage.has(entry.byteOffset) &&
@@ -146,72 +183,164 @@ class Drawing {
     )
   }
 
-  #rail(column: number, leaves: boolean, mark: string): string {
-    const { fork, rail } = this.#marks
-    return `${leaves ? rail.repeat(column - 1) + fork : rail.repeat(column)}${mark}`
-  }
-
-  #entry(node: TreeNode, column: number, leaves: boolean): DrawnLine {
-    const { entry, label } = node
-    const isLeaf = entry.id === this.#tree.leafId
-    const { about, excerpt, kind } = whatItSays(entry, this.#marks.ellipsis)
-    const damage = this.#damage.get(entry.byteOffset) ?? []
-    return this.#line({
-      rail: this.#rail(column, leaves, isLeaf ? this.#marks.leaf : this.#marks.entry),
-      name: [entry.id ?? "", kind, about].filter((word) => word !== "").join(" "),
-      label: label === undefined ? "" : `[${label}]`,
-      text: excerpt,
-      note: [
-        ...(isLeaf ? ["<- leaf"] : []),
-        ...(this.#beginnings.has(node) && !damage.some(({ code }) => CUTS.has(code)) ? ["a beginning"] : []),
-        ...(node.children.length > 1 ? [`${node.children.length} branches`] : []),
-        ...damage.map(({ message }) => `! ${message}`)
-      ].join("; "),
-      entries: [entry],
-      active: this.#trunks.isActive(node),
-      damaged: damage.length > 0
-    })
-  }
-
-  #fold(nodes: ReadonlyArray<TreeNode>, column: number, leaves: boolean): DrawnLine {
+  #row(nodes: ReadonlyArray<TreeNode>, column: number, leaves: boolean): TreeRow {
     const [first] = nodes
-    if (nodes.length === 1 && first !== undefined) return this.#entry(first, column, leaves)
-    const entries = nodes.map((node) => node.entry)
-    const counts = new Map<string, number>()
-    for (const entry of entries) {
-      const what = COUNTED.get(entry.role ?? entry.type) ?? OTHER
-      counts.set(what, (counts.get(what) ?? 0) + 1)
-    }
-    const spoken = entries.find(({ role }) => role === "user")
-    return this.#line({
-      rail: this.#rail(column, leaves, this.#marks.fold),
-      name: `${entries[0]?.id ?? ""}${this.#marks.to}${entries.at(-1)?.id ?? ""} ${counted(entries.length, "entry", "entries")}: ${[...counts].map(([what, count]) => `${counted(count)} ${what}`).join(", ")}`,
-      label: "",
-      text: spoken === undefined ? "" : whatItSays(spoken, this.#marks.ellipsis).excerpt,
-      note: "",
-      entries,
+    return {
+      kind: nodes.length > 1 ? "fold" : "entry",
+      entries: nodes.map(({ entry }) => entry),
+      label: nodes.length > 1 ? undefined : first?.label,
+      column,
+      leaves,
+      children: nodes.at(-1)?.children.length ?? 0,
+      isRoot: first !== undefined && this.#roots.has(first),
+      isBeginning: this.#isBeginning(first),
       active: first !== undefined && this.#trunks.isActive(first),
-      damaged: false
-    })
+      damage: nodes.length > 1 ? [] : (this.#damage.get(first?.entry.byteOffset ?? -1) ?? [])
+    }
   }
 
   /** Entries that are in the file but not in the tree. */
-  *lost(): Generator<DrawnLine> {
+  *lost(): Generator<TreeRow> {
     for (const entry of this.#tree.getEntries()) {
       if (entry.id !== null && this.#tree.getEntry(entry.id) === entry) continue
-      const { about, excerpt, kind } = whatItSays(entry, this.#marks.ellipsis)
-      const why = entry.id === null ? "it has no id" : "its id is used again further down"
-      yield this.#line({
-        rail: this.#marks.lost,
-        name: [entry.id ?? "", kind, about].filter((word) => word !== "").join(" "),
-        label: "",
-        text: excerpt,
-        note: `! not in the tree: ${why} (line ${entry.line})`,
+      yield {
+        kind: "lost",
         entries: [entry],
+        label: undefined,
+        column: 0,
+        leaves: false,
+        children: 0,
+        isRoot: true,
+        isBeginning: false,
         active: false,
-        damaged: true
-      })
+        damage: []
+      }
     }
+  }
+}
+
+/** A node while what follows it is found. */
+interface Growing extends TreeNode {
+  children: Array<TreeNode>
+}
+
+/** Most nodes have one child, and an empty list of their own would have room for many. */
+const NO_CHILDREN: Array<TreeNode> = []
+
+/** The nodes that are taken; what follows others follows the nearest one taken before them. */
+const admitted = (tree: SessionTree, admits: (entry: SessionEntry) => boolean): ReadonlyArray<TreeNode> => {
+  const labels = tree.labels()
+  const roots: Array<TreeNode> = []
+  const order = [...tree.roots()]
+  /** For each of `order` the nearest taken before it. */
+  const befores: Array<Growing | undefined> = order.map(() => undefined)
+  for (let at = 0; at < order.length; at++) {
+    const entry = order[at]
+    if (entry === undefined) continue
+    let before = befores[at]
+    if (admits(entry)) {
+      const label = entry.id === null ? undefined : labels.get(entry.id)
+      const node: Growing = { entry, children: NO_CHILDREN, label: label?.label, labelTimestamp: label?.timestamp }
+      if (before === undefined) roots.push(node)
+      else if (before.children === NO_CHILDREN) before.children = [node]
+      else before.children.push(node)
+      before = node
+    }
+    for (const child of entry.id === null ? [] : inOrderOfTime(tree.children(entry.id))) {
+      order.push(child)
+      befores.push(before)
+    }
+  }
+  return roots
+}
+
+/** As Pi sorts them. */
+const inOrderOfTime = (entries: ReadonlyArray<SessionEntry>): ReadonlyArray<SessionEntry> => {
+  if (entries.length < 2) return entries
+  const time = new Map(entries.map((entry) => [entry, Date.parse(entry.timestamp ?? "")]))
+  return entries.toSorted((a, b) => (time.get(a) ?? Number.NaN) - (time.get(b) ?? Number.NaN))
+}
+
+/** What an entry or a run of entries is and says, in words; cut by whoever shows them. */
+export interface RowWords {
+  /** Kind, and what is in it; of a run the counts. */
+  readonly what: string
+  readonly says: string
+  /** `leaf`, how many branches, what is damaged. */
+  readonly note: string
+}
+
+/** Puts a row into words, which decodes one entry. */
+export const wordsOf = (tree: SessionTree, row: TreeRow, ellipsis = MARKS.unicode.ellipsis): RowWords => {
+  const [entry] = row.entries
+  if (entry === undefined) return { what: "", says: "", note: "" }
+  if (row.kind === "fold") {
+    const counts = new Map<string, number>()
+    for (const { role, type } of row.entries) {
+      const what = COUNTED.get(role ?? type) ?? OTHER
+      counts.set(what, (counts.get(what) ?? 0) + 1)
+    }
+    const spoken = row.entries.find(({ role }) => role === "user")
+    return {
+      what: `${counted(row.entries.length, "entry", "entries")}: ${[...counts].map(([what, count]) => `${counted(count)} ${what}`).join(", ")}`,
+      says: spoken === undefined ? "" : whatItSays(spoken, ellipsis).excerpt,
+      note: ""
+    }
+  }
+  const { about, excerpt, kind } = whatItSays(entry, ellipsis)
+  return { what: [kind, about].filter((word) => word !== "").join(" "), says: excerpt, note: noteOf(tree, row, entry) }
+}
+
+const noteOf = (tree: SessionTree, row: TreeRow, entry: SessionEntry): string => {
+  if (row.kind === "lost") {
+    const why = entry.id === null ? "it has no id" : "its id is used again further down"
+    return `! not in the tree: ${why} (line ${entry.line})`
+  }
+  return [
+    ...(entry.id === tree.leafId ? ["<- leaf"] : []),
+    ...(row.isBeginning && !row.damage.some(({ code }) => CUTS.has(code)) ? ["a beginning"] : []),
+    ...(row.children > 1 ? [`${row.children} branches`] : []),
+    ...row.damage.map(({ message }) => `! ${message}`)
+  ].join("; ")
+}
+
+/** Draws rows in characters. */
+class Drawing {
+  readonly #tree: SessionTree
+  readonly #options: TreeDrawingOptions
+  readonly #marks: (typeof MARKS)["unicode"]
+
+  constructor(tree: SessionTree, options: TreeDrawingOptions) {
+    this.#tree = tree
+    this.#options = options
+    this.#marks = options.ascii === true ? MARKS.ascii : MARKS.unicode
+  }
+
+  line(row: TreeRow): DrawnLine {
+    const { entries, label } = row
+    const [first] = entries
+    const words = wordsOf(this.#tree, row, this.#marks.ellipsis)
+    const ids =
+      row.kind === "fold"
+        ? [first, entries.at(-1)].map((entry) => entry?.id ?? "").join(this.#marks.to)
+        : (first?.id ?? "")
+    return this.#line({
+      rail: this.#rail(row),
+      name: [ids, words.what].filter((word) => word !== "").join(" "),
+      label: label === undefined ? "" : `[${label}]`,
+      text: words.says,
+      note: words.note,
+      entries,
+      active: row.active,
+      damaged: row.kind === "lost" || row.damage.length > 0
+    })
+  }
+
+  #rail({ column, entries, kind, leaves }: TreeRow): string {
+    const { entry, fold, fork, leaf, lost, rail } = this.#marks
+    const isLeaf = entries[0]?.id === this.#tree.leafId
+    const mark = kind === "lost" ? lost : kind === "fold" ? fold : isLeaf ? leaf : entry
+    return `${leaves ? rail.repeat(column - 1) + fork : rail.repeat(column)}${mark}`
   }
 
   /** Makes the pieces harmless, and the line as short as it has to be: the text gives way first. */

@@ -11,33 +11,48 @@ export interface Trunks {
 /** No recursion: a session may be as deep as it is long. */
 export const trunksOf = (roots: ReadonlyArray<TreeNode>, leafId: string | null): Trunks => {
   const order: Array<TreeNode> = [...roots]
-  const parents = new Map<TreeNode, TreeNode>()
+  /** Where the parent of each stands in `order`; -1 for roots. */
+  const parents: Array<number> = roots.map(() => -1)
+  let towards = -1
   for (let at = 0; at < order.length; at++) {
     const node = order[at]
+    if (towards < 0 && leafId !== null && node?.entry.id === leafId) towards = at
     for (const child of node?.children ?? []) {
-      if (node !== undefined) parents.set(child, node)
       order.push(child)
+      parents.push(at)
     }
   }
   const active = new Set<TreeNode>()
-  let towards = leafId === null ? undefined : order.find(({ entry }) => entry.id === leafId)
-  for (; towards !== undefined; towards = parents.get(towards)) active.add(towards)
-
-  const sizes = new Map<TreeNode, number>()
-  const next = new Map<TreeNode, TreeNode>()
-  for (const node of order.toReversed()) {
-    let size = 1
-    let trunk: TreeNode | undefined
-    for (const child of node.children) {
-      size += sizes.get(child) ?? 0
-      if (trunk === undefined || isBetter(child, trunk)) trunk = child
-    }
-    sizes.set(node, size)
-    if (trunk !== undefined) next.set(node, trunk)
+  for (let at = towards; at >= 0; at = parents[at] ?? -1) {
+    const node = order[at]
+    if (node !== undefined) active.add(node)
   }
-  function isBetter(child: TreeNode, than: TreeNode): boolean {
-    if (active.has(child) !== active.has(than)) return active.has(child)
-    return (sizes.get(child) ?? 0) > (sizes.get(than) ?? 0)
+  const sizes = new Int32Array(order.length).fill(1)
+  /** Of nodes with several children; what has one goes on with that. */
+  const best = new Map<TreeNode, { readonly child: TreeNode; readonly size: number }>()
+  // Children stand after their parents, and the last of them comes first here.
+  for (let at = order.length - 1; at >= 0; at--) {
+    const child = order[at]
+    const parentAt = parents[at] ?? -1
+    const parent = order[parentAt]
+    if (child === undefined || parent === undefined) continue
+    const size = sizes[at] ?? 1
+    sizes[parentAt] = (sizes[parentAt] ?? 1) + size
+    if (parent.children.length < 2) continue
+    const known = best.get(parent)
+    if (known === undefined || isNoWorse(child, size, known)) best.set(parent, { child, size })
   }
-  return { next: (node) => next.get(node), isActive: (node) => active.has(node) }
+  /** Of equal ones the first counts, which comes last. */
+  function isNoWorse(
+    child: TreeNode,
+    size: number,
+    than: { readonly child: TreeNode; readonly size: number }
+  ): boolean {
+    if (active.has(child) !== active.has(than.child)) return active.has(child)
+    return size >= than.size
+  }
+  return {
+    next: (node) => best.get(node)?.child ?? node.children[0],
+    isActive: (node) => active.has(node)
+  }
 }

@@ -1,0 +1,72 @@
+/**
+ * The five filters of Pi's tree navigator (`/tree`; 0.78 and 1.5 agree): which entries it lists. Answers that only call
+ * tools and entries of type `usage` are in none of its lists; the leaf is never hidden for being such an answer.
+ */
+import * as Schema from "effect/Schema"
+import { type JsonObject, isArray, isObject, objectAt, stringAt } from "@pi-sessions/core/Json"
+import { type SessionEntry } from "@pi-sessions/core/SessionLine"
+
+export const EntryFilter = Schema.Literals(["default", "no-tools", "user-only", "labeled-only", "all"])
+export type EntryFilter = typeof EntryFilter.Type
+
+/** What a filter has to know of an entry beside its envelope. */
+export interface FilterFacts {
+  readonly isLabeled: (entry: SessionEntry) => boolean
+  /** Of answers only. */
+  readonly isOnlyCalls: (entry: SessionEntry) => boolean
+  readonly leafId: string | null
+}
+
+/** What keeps the session's books, and says nothing in the conversation. */
+const BOOKKEEPING = new Set([
+  "label",
+  "context_edit",
+  "custom",
+  "model_change",
+  "thinking_level_change",
+  "session_info"
+])
+
+const isMessageOf = (entry: SessionEntry, role: string): boolean => entry.type === "message" && entry.role === role
+
+/** Whether the filter takes the entry for what it is; answers that only call tools are taken as all others. */
+export const takes = (filter: EntryFilter, entry: SessionEntry, { isLabeled }: Pick<FilterFacts, "isLabeled">) => {
+  if (entry.type === "usage") return false
+  switch (filter) {
+    case "all":
+      return true
+    case "user-only":
+      return isMessageOf(entry, "user")
+    case "labeled-only":
+      return isLabeled(entry)
+    case "no-tools":
+      return !BOOKKEEPING.has(entry.type) && !isMessageOf(entry, "toolResult")
+    case "default":
+      return !BOOKKEEPING.has(entry.type)
+  }
+}
+
+/** Whether Pi's tree lists the entry. */
+export const lists = (filter: EntryFilter, entry: SessionEntry, facts: FilterFacts): boolean =>
+  takes(filter, entry, facts) &&
+  (entry.id === facts.leafId || !isMessageOf(entry, "assistant") || !facts.isOnlyCalls(entry))
+
+/** Whether an answer has no text, and ended as one that only calls tools does. */
+export const onlyCalls = (payload: JsonObject): boolean => {
+  const message = objectAt(payload, "message") ?? {}
+  const { content, stopReason } = message
+  if (
+    stopReason !== undefined &&
+    stopReason !== null &&
+    stopReason !== "" &&
+    stopReason !== "stop" &&
+    stopReason !== "toolUse"
+  ) {
+    return false
+  }
+  if (typeof content === "string") return content.trim() === ""
+  if (!isArray(content)) return true
+  return !content.some(
+    (block) => isObject(block) && block["type"] === "text" && (stringAt(block, "text") ?? "").trim() !== ""
+  )
+}

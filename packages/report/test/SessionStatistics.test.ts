@@ -1,0 +1,225 @@
+import { NodeServices } from "@effect/platform-node"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import * as ChildProcess from "node:child_process"
+import * as Fs from "node:fs"
+import * as Path from "node:path"
+import * as Session from "@pi-sessions/core/Session"
+import * as SessionWalk from "@pi-sessions/testing/SessionWalk"
+import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
+import * as SessionStatistics from "../src/SessionStatistics.ts"
+import { lengthsOf, weekOf } from "../src/StatsReport.ts"
+
+const FIXTURES = Path.resolve(import.meta.dirname, "../../../fixtures/sessions")
+
+interface Line {
+  readonly type: string
+  readonly id: string
+  readonly parentId: string | null
+  readonly usage?: { readonly totalTokens: number; readonly cost: { readonly total: number } }
+  readonly message?: {
+    readonly role: string
+    readonly content: ReadonlyArray<{ readonly type: string }>
+    readonly usage?: Line["usage"]
+    readonly stopReason?: string
+    readonly isError?: boolean
+  }
+}
+
+/** The same numbers by plain means: each line parsed, roles and blocks counted. Of whole sessions of version 3. */
+const counted = (text: string) => {
+  const lines = text
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line): Line => JSON.parse(line))
+  const entries = lines.slice(1)
+  const messages = entries.filter(({ type }) => type === "message").flatMap(({ message }) => message ?? [])
+  const answers = messages.filter(({ role }) => role === "assistant")
+  const results = messages.filter(({ role }) => role === "toolResult")
+  const spent = [...answers, ...entries.filter(({ type }) => type !== "message")].flatMap(({ usage }) => usage ?? [])
+  const parents = new Set(entries.map(({ parentId }) => parentId))
+  const sum = (numbers: ReadonlyArray<number>): number => numbers.reduce((all, one) => all + one, 0)
+  const later = entries.filter(
+    ({ message, parentId }) =>
+      message?.role === "toolResult" && entries.find(({ id }) => id === parentId)?.message?.role === "toolResult"
+  )
+  return {
+    entries: entries.length,
+    branches: entries.filter(({ id }) => !parents.has(id)).length,
+    compactions: entries.filter(({ type }) => type === "compaction").length,
+    user_messages: messages.filter(({ role }) => role === "user").length,
+    answers: answers.length,
+    failed_answers: answers.filter(({ stopReason }) => ["error", "aborted"].includes(stopReason ?? "")).length,
+    tool_calls: sum(answers.map(({ content }) => content.filter(({ type }) => type === "toolCall").length)),
+    tool_results: results.length,
+    tool_errors: results.filter(({ isError }) => isError).length,
+    turns: messages.filter(({ role }) => role === "user").length + answers.length + results.length - later.length,
+    tokens: sum(spent.map(({ totalTokens }) => totalTokens)),
+    cost: sum(spent.map(({ cost }) => cost.total))
+  }
+}
+
+const shown = ({ counts }: SessionStatistics.SessionStatistics) => {
+  const { copied: _, copied_cost: _c, sessions: _s, usage, ...rest } = counts
+  return { ...rest, tokens: usage.total, cost: usage.cost }
+}
+
+/** Equal, sums of dollars up to the last digits. */
+const assertSame = (text: string, name: string): void => {
+  const own = shown(SessionStatistics.of(Session.readText(text)))
+  const expected = counted(text)
+  assert.closeTo(own.cost, expected.cost, 1e-9, name)
+  assert.deepStrictEqual({ ...own, cost: 0 }, { ...expected, cost: 0 }, name)
+}
+
+describe("SessionStatistics.of", () => {
+  it.effect("counts what is in sessions of both real Pis", () =>
+    Effect.gen(function* () {
+      const root = yield* temporaryFolder
+      let answers = 0
+      for (const version of ["0.78", "1.5"] as const) {
+        for (let seed = 1; seed <= 10; seed++) {
+          const dir = Path.join(root, version, String(seed))
+          const walk = yield* Effect.promise(() => SessionWalk.walk(version, { seed, steps: 80, dir, cwd: "/srv/app" }))
+          for (const file of walk.files) {
+            const text = Fs.readFileSync(file, "utf8")
+            assertSame(text, file)
+            answers += SessionStatistics.of(Session.readText(text)).counts.answers
+          }
+        }
+      }
+      assert.isAbove(answers, 100)
+    }).pipe(Effect.provide(NodeServices.layer))
+  )
+
+  it("counts what is in fixtures, and adds up over models", () => {
+    for (const name of Fs.readdirSync(FIXTURES, { recursive: true, encoding: "utf8" })) {
+      if (!name.endsWith(".jsonl") || /version-1|pi-rust/.test(name)) continue
+      const text = Fs.readFileSync(Path.join(FIXTURES, name), "utf8")
+      assertSame(text, name)
+      const { counts, models } = SessionStatistics.of(Session.readText(text))
+      const { answers, failed_answers, tool_calls, tool_errors, tool_results } = SessionStatistics.sumModels(
+        models.values()
+      )
+      assert.deepInclude(counts, { answers, failed_answers, tool_calls, tool_errors, tool_results }, name)
+    }
+  })
+
+  const line = (value: object): string => `${JSON.stringify(value)}\n`
+  const at = (second: number) => ({ timestamp: `2026-01-05T10:00:0${second}.000Z` })
+  const usage = (input: number, more: object = {}) => ({ usage: { input, output: 1, cacheRead: 2, ...more } })
+
+  it("adds up recorded parts, gives results to the model that called, and tells what a fork copied", () => {
+    const text =
+      line({ type: "session", version: 3, id: "f", ...at(3), cwd: "/", parentSession: "/s/a.jsonl" }) +
+      line({ type: "message", id: "1", parentId: null, ...at(1), message: { role: "user", content: "hi" } }) +
+      line({
+        type: "message",
+        id: "2",
+        parentId: "1",
+        ...at(2),
+        message: {
+          role: "assistant",
+          model: "a",
+          content: [{ type: "toolCall", id: "c1", name: "x", arguments: {} }],
+          ...usage(10, { cost: { input: 0.5, output: 0.25 } })
+        }
+      }) +
+      line({
+        type: "message",
+        id: "3",
+        parentId: "2",
+        ...at(4),
+        message: { role: "toolResult", toolCallId: "c1", content: [], isError: true }
+      }) +
+      line({
+        type: "message",
+        id: "4",
+        parentId: "3",
+        ...at(5),
+        message: { role: "assistant", model: "b", content: [], stopReason: "aborted", ...usage(5, { totalTokens: 99 }) }
+      }) +
+      line({ type: "usage", id: "5", parentId: "4", ...at(6), kind: "warm", provider: "p", model: "b", ...usage(1) }) +
+      line({ type: "compaction", id: "6", parentId: "5", ...at(7), summary: "s", ...usage(2) })
+    const { counts, models } = SessionStatistics.of(Session.readText(text))
+    assert.deepStrictEqual(counts, {
+      sessions: 1,
+      entries: 6,
+      turns: 4,
+      user_messages: 1,
+      answers: 2,
+      failed_answers: 1,
+      tool_calls: 1,
+      tool_results: 1,
+      tool_errors: 1,
+      branches: 1,
+      compactions: 1,
+      usage: { input: 18, output: 4, cache_read: 8, cache_write: 0, total: 13 + 99 + 4 + 5, cost: 0.75 },
+      copied: 2,
+      copied_cost: 0.75
+    })
+    assert.deepStrictEqual([...models.keys()], ["a", "b"])
+    assert.deepInclude(models.get("a"), { answers: 1, tool_calls: 1, tool_errors: 1, failed_answers: 0 })
+    assert.deepInclude(models.get("b"), { answers: 1, tool_results: 0, failed_answers: 1 })
+    assert.strictEqual(models.get("b")?.usage.total, 99 + 4)
+  })
+
+  it("takes damaged sessions as they are", () => {
+    for (const folder of ["damaged", "unsound"]) {
+      const directory = Path.join(FIXTURES, "..", folder)
+      for (const name of Fs.readdirSync(directory)) {
+        const session = Session.read(Fs.readFileSync(Path.join(directory, name)))
+        const { counts } = SessionStatistics.of(session)
+        assert.strictEqual(counts.entries, session.tree.getEntries().length, name)
+        assert.isAtMost(counts.tool_errors, counts.tool_results, name)
+        for (const value of Object.values(counts.usage)) assert.isFalse(Number.isNaN(value), name)
+      }
+    }
+  })
+})
+
+describe("weekOf", () => {
+  const days = Array.from({ length: 800 }, (_, day) => new Date(Date.UTC(2024, 11, 1) + day * 86_400_000).toISOString())
+  const date = ChildProcess.spawnSync("date", ["-u", "-f", "-", "+%G-W%V"], {
+    input: days.join("\n"),
+    encoding: "utf8"
+  })
+
+  it.skipIf(date.status !== 0)("names weeks as `date` of coreutils does (skipped where there is none)", () => {
+    assert.deepStrictEqual(days.map(weekOf), date.stdout.trimEnd().split("\n"))
+  })
+
+  it("names none where there is no time", () => {
+    assert.deepStrictEqual(["", "soon", "1969-12-29T00:00:00Z"].map(weekOf), ["(none)", "(none)", "1970-W01"])
+  })
+})
+
+describe("lengthsOf", () => {
+  const Length = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 5000 }))
+
+  it.prop("agrees with counting one by one", [Schema.Array(Length), Length], ([lengths, budget]) => {
+    const {
+      budget: told,
+      histogram,
+      longest,
+      median,
+      nine_tenths,
+      samples,
+      total
+    } = lengthsOf(lengths, { maxTokens: budget })
+    const sum = lengths.reduce((all, one) => all + one, 0)
+    assert.deepStrictEqual([samples, total, longest], [lengths.length, sum, Math.max(0, ...lengths)])
+    const notLonger = (than: number) => lengths.filter((one) => one <= than).length
+    assert.deepStrictEqual(told, { max_tokens: budget, fit: notLonger(budget) })
+    assert.isAtLeast(2 * notLonger(median), lengths.length)
+    assert.isAtLeast(10 * notLonger(nine_tenths), 9 * lengths.length)
+    assert.isTrue([median, nine_tenths].every((one) => lengths.length === 0 || lengths.includes(one)))
+    let below = 0
+    for (const { samples, up_to } of histogram) {
+      assert.strictEqual(samples, notLonger(up_to) - notLonger(below))
+      assert.isTrue(below === 0 || up_to === 2 * below)
+      below = up_to
+    }
+    assert.isAtLeast(below, longest)
+  })
+})

@@ -1,0 +1,496 @@
+/** What the viewer's server gives, to whom, and what it keeps to itself. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import * as Fs from "node:fs"
+import { type IncomingHttpHeaders, request } from "node:http"
+import * as Path from "node:path"
+import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
+import { keyOf } from "../src/Viewer.ts"
+import type * as ViewModel from "../src/ViewModel.ts"
+import { fixtures, optionsOf, serve, services, writeSession } from "./support/viewing.ts"
+
+interface Answer {
+  readonly status: number
+  readonly body: string
+  readonly headers: IncomingHttpHeaders
+}
+
+/** Asks with exactly these headers: fetch would not let us say another Host. */
+const ask = (
+  url: string,
+  {
+    body,
+    headers = {},
+    method = "GET"
+  }: { readonly method?: string; readonly headers?: Record<string, string>; readonly body?: string } = {}
+): Effect.Effect<Answer> =>
+  Effect.promise(
+    () =>
+      new Promise((resolve, reject) => {
+        const { hostname, origin, port } = new URL(url)
+        const call = request({ hostname, port, path: url.slice(origin.length), method, headers }, (response) => {
+          const pieces: Array<Buffer> = []
+          response.on("data", (piece: Buffer) => pieces.push(piece))
+          response.on("end", () =>
+            resolve({
+              status: response.statusCode ?? 0,
+              body: Buffer.concat(pieces).toString(),
+              headers: response.headers
+            })
+          )
+        })
+        call.on("error", reject)
+        call.end(body)
+      })
+  )
+
+const json = <A>(url: string): Effect.Effect<A> => Effect.map(ask(url), ({ body }): A => JSON.parse(body))
+
+const branches = Path.join(fixtures, "sessions/project/branches.jsonl")
+const key = keyOf(branches)
+
+describe("who is answered", () => {
+  it.live("nobody without the token, whatever else the address is", () =>
+    Effect.gen(function* () {
+      const { origin, token, url } = yield* serve(yield* optionsOf(branches))
+      assert.strictEqual((yield* ask(url)).status, 200)
+      const others = [
+        "/",
+        "/api/home",
+        `/${token.slice(0, -1)}/api/home`,
+        `/${token}x/`,
+        `//${token}/`,
+        `/x/../${token}/`
+      ]
+      for (const path of others) {
+        const { body, status } = yield* ask(origin + path)
+        assert.strictEqual(status, 403, path)
+        assert.notInclude(body, token)
+      }
+    }).pipe(Effect.scoped, Effect.provide(services))
+  )
+
+  it.live("nobody who calls this machine by another name", () =>
+    Effect.gen(function* () {
+      const { url } = yield* serve(yield* optionsOf(branches))
+      const { port } = new URL(url)
+      for (const host of [`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`]) {
+        assert.strictEqual((yield* ask(url, { headers: { host } })).status, 200, host)
+      }
+      for (const host of [
+        `evil.example:${port}`,
+        "evil.example",
+        "127.0.0.1.evil.example",
+        "localhost@evil.example",
+        "0.0.0.0"
+      ]) {
+        assert.strictEqual((yield* ask(url, { headers: { host } })).status, 403, host)
+      }
+    }).pipe(Effect.scoped, Effect.provide(services))
+  )
+
+  it.live("no other site's page, but whoever goes to this one", () =>
+    Effect.gen(function* () {
+      const { origin, url } = yield* serve(yield* optionsOf(branches))
+      const home = `${url}api/home`
+      const status = (at: string, headers: Record<string, string>, method = "GET") =>
+        Effect.map(ask(at, { headers, method }), (answer) => answer.status)
+      assert.strictEqual(yield* status(home, { origin, "sec-fetch-site": "same-origin" }), 200)
+      assert.strictEqual(yield* status(home, { origin: "http://evil.example" }), 403)
+      assert.strictEqual(yield* status(home, { origin: "null" }), 403)
+      assert.strictEqual(yield* status(home, { "sec-fetch-site": "cross-site" }), 403)
+      assert.strictEqual(yield* status(home, { "sec-fetch-site": "same-site" }), 403)
+      const visit = { "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" }
+      assert.strictEqual(yield* status(url, visit), 200)
+      assert.strictEqual(yield* status(`${url}api/marks`, visit, "POST"), 403)
+      assert.strictEqual(yield* status(url, { ...visit, "sec-fetch-dest": "iframe" }), 403)
+    }).pipe(Effect.scoped, Effect.provide(services))
+  )
+
+  it.live("with a policy under which nothing but the page's own script runs", () =>
+    Effect.gen(function* () {
+      const { origin, url } = yield* serve(yield* optionsOf(branches))
+      for (const at of [url, `${url}api/home`, `${url}nothing`, `${origin}/`]) {
+        const { headers } = yield* ask(at)
+        const policy = String(headers["content-security-policy"])
+        assert.match(
+          policy,
+          /^default-src 'none'; script-src 'sha256-[^' ]+'; style-src 'sha256-[^' ]+'; img-src data:; connect-src 'self'; /u
+        )
+        assert.notMatch(policy, /unsafe|\*|https?:/u)
+        assert.strictEqual(headers["x-content-type-options"], "nosniff")
+        assert.strictEqual(headers["referrer-policy"], "no-referrer")
+        assert.strictEqual(headers["cache-control"], "no-store")
+        assert.isUndefined(headers["access-control-allow-origin"])
+      }
+    }).pipe(Effect.scoped, Effect.provide(services))
+  )
+})
+
+describe("what is not there", () => {
+  it.live("is told as such, and files of the machine are no addresses", () =>
+    Effect.gen(function* () {
+      const { url } = yield* serve(yield* optionsOf(branches))
+      const status = (path: string) => Effect.map(ask(url + path), (answer) => answer.status)
+      for (const path of [
+        "nothing",
+        "api",
+        "api/nothing",
+        "../../etc/passwd",
+        "..%2f..%2fetc%2fpasswd",
+        "api/sessions/0123456789abcdef",
+        "api/dataset",
+        "api/dataset/lines?file=/etc/passwd&from=0&count=1"
+      ]) {
+        assert.strictEqual(yield* status(path), 404, path)
+      }
+      for (const path of [
+        "api/sessions/..%2f..%2fetc%2fpasswd",
+        `api/sessions/${key}/entries?at=1`,
+        `api/sessions/${key}/entries?at=-1-1`,
+        `api/sessions/${key}/entries`,
+        `api/sessions/${key}/branch?leaf=1e99&filter=all`,
+        `api/sessions/${key}/branch?leaf=1&filter=none`,
+        `api/sessions/${key}/tree?filter=all&from=0.5&count=1`,
+        "api/summaries?keys=x"
+      ]) {
+        assert.strictEqual(yield* status(path), 400, path)
+      }
+      assert.deepStrictEqual(yield* json(`${url}api/sessions/${key}/entries?at=9999-500`), [])
+      assert.deepStrictEqual(yield* json(`${url}api/sessions/${key}/branch?leaf=99999&filter=all`), [])
+    }).pipe(Effect.scoped, Effect.provide(services))
+  )
+
+  it.live("a session that is gone or is none any more does not end the server", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const file = Path.join(folder, "one.jsonl")
+      Fs.copyFileSync(branches, file)
+      const { url } = yield* serve(yield* optionsOf(folder))
+      const at = `${url}api/sessions/${keyOf(file)}`
+      assert.strictEqual((yield* ask(at)).status, 200)
+      Fs.rmSync(file)
+      assert.strictEqual((yield* ask(at)).status, 422)
+      Fs.writeFileSync(file, "no session\n")
+      assert.strictEqual((yield* ask(at)).status, 422)
+      Fs.copyFileSync(branches, file)
+      assert.strictEqual((yield* ask(at)).status, 200)
+      // Whoever cuts a file short while it is looked at gets an answer that says so.
+      Fs.truncateSync(file, 400)
+      const { body, status } = yield* ask(`${at}/entries?at=5-1`)
+      assert.strictEqual(status, 422)
+      assert.include(body, "open the session again")
+      assert.strictEqual((yield* ask(`${url}api/home`)).status, 200)
+    }).pipe(Effect.scoped, Effect.provide(services))
+  )
+})
+
+describe("a session", () => {
+  it.live("that grows is read again when it is opened again", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const file = Path.join(folder, "one.jsonl")
+      Fs.copyFileSync(branches, file)
+      const { url } = yield* serve(yield* optionsOf(folder))
+      const at = `${url}api/sessions/${keyOf(file)}`
+      const before = yield* json<ViewModel.SessionPage>(at)
+      const leaf = before.branches[0]?.id ?? null
+      Fs.appendFileSync(
+        file,
+        `${JSON.stringify({ type: "message", id: "new", parentId: leaf, timestamp: "2026-01-05T10:00:00.000Z", message: { role: "user", content: "and now" } })}\n`
+      )
+      const after = yield* json<ViewModel.SessionPage>(at)
+      assert.strictEqual(after.entries, before.entries + 1)
+      assert.strictEqual(after.branches[0]?.says, "and now")
+    }).pipe(Effect.scoped, Effect.provide(services))
+  )
+
+  it.live("of every kind of damage has its tree and its entries", () =>
+    Effect.gen(function* () {
+      const { url } = yield* serve(yield* optionsOf(fixtures))
+      const rows = yield* json<ReadonlyArray<ViewModel.SessionRow>>(`${url}api/sessions`)
+      assert.isAbove(rows.length, 50)
+      for (const { key, path } of rows) {
+        const at = `${url}api/sessions/${key}`
+        const page = yield* json<ViewModel.SessionPage>(at)
+        const entries = yield* json<ReadonlyArray<ViewModel.EntryRow>>(`${at}/entries?at=0-500`)
+        assert.strictEqual(entries.length, page.entries, path)
+        assert.deepStrictEqual(
+          entries.map(({ entry }) => entry),
+          entries.map((_, index) => index),
+          path
+        )
+        const tree = yield* json<ViewModel.TreePage>(`${at}/tree?filter=all&all=1&from=0&count=500`)
+        // Entries of type usage are in none of Pi's lists.
+        const listed = entries.filter(({ type }) => type !== "usage")
+        assert.isAtMost(tree.total, listed.length, path)
+        for (const what of ["samples", "health"]) {
+          const { status } = yield* ask(`${at}/${what}`)
+          assert.strictEqual(status, 200, `${path}: ${what}`)
+        }
+      }
+    }).pipe(Effect.scoped, Effect.provide(services))
+  )
+})
+
+const token = ["ghp", "q8Zr2mXw7KcVt4LsBy9NpEa3JdHf6UgR1oTi"].join("_")
+const USER = "annabelle"
+const HOST = "moonbase"
+const TIME = "2026-01-05T10:00:00.000Z"
+
+/** Each line of a key alone is no secret that a rule could know. */
+const pem = [
+  "-----BEGIN RSA PRIVATE KEY-----",
+  ...Array.from({ length: 12 }, (_, at) => `MIIEpAIBAAKCAQEA${"qW3rT5yU7iO9pA1sD".repeat(2)}${at}`),
+  "-----END RSA PRIVATE KEY-----"
+].join("\n")
+
+const secret = (): ReadonlyArray<object> => {
+  const said = `${token} of ${USER} at ${HOST}\n${pem}`
+  const entries: ReadonlyArray<object> = [
+    { type: "session_info", name: `about ${token} for ${USER}` },
+    { type: "message", message: { role: "user", content: `look at ${said}` } },
+    {
+      type: "message",
+      message: {
+        role: "assistant",
+        provider: "p",
+        model: "m",
+        stopReason: "toolUse",
+        content: [
+          { type: "thinking", thinking: said },
+          { type: "text", text: said },
+          { type: "toolCall", id: "c1", name: "bash", arguments: { command: `x ${token}`, [token]: { deep: [said] } } }
+        ]
+      }
+    },
+    {
+      type: "message",
+      message: {
+        role: "toolResult",
+        toolCallId: "c1",
+        toolName: "bash",
+        content: [{ type: "text", text: `${USER}@${HOST}:~$ ls /home/${USER}\n${said}` }],
+        details: { diff: `+1 ${said}`, fullOutputPath: `/home/${USER}/${token}` }
+      }
+    },
+    { type: "custom", customType: token, data: { password: "plain-words-42" } },
+    { type: "compaction", summary: said, firstKeptEntryId: "e1", tokensBefore: 1, details: said },
+    { type: "branch_summary", fromId: "e1", summary: said },
+    {
+      type: "message",
+      message: { role: "assistant", provider: "p", model: token, stopReason: "error", errorMessage: said, content: [] }
+    },
+    { type: "label", targetId: "e1", label: `keep ${token}` },
+    {
+      type: "message",
+      message: {
+        role: "assistant",
+        provider: "p",
+        model: "m",
+        stopReason: "stop",
+        content: [{ type: "text", text: `bye ${HOST}` }]
+      }
+    }
+  ]
+  return [
+    {
+      type: "session",
+      version: 3,
+      id: "11111111-2222-4333-8444-555555555555",
+      timestamp: TIME,
+      cwd: `/home/${USER}/${token}`,
+      parentSession: `/home/${USER}/old-${token}.jsonl`,
+      harness: token
+    },
+    ...entries.map((entry, at) => ({
+      ...entry,
+      id: `e${at}`,
+      parentId: at === 0 ? null : `e${at - 1}`,
+      timestamp: at === 4 ? token : TIME
+    }))
+  ]
+}
+
+const everyAnswer = Effect.fnUntraced(function* (url: string) {
+  const rows = yield* json<ReadonlyArray<ViewModel.SessionRow>>(`${url}api/sessions`)
+  const answers: Array<readonly [string, Answer]> = []
+  const add = Effect.fnUntraced(function* (path: string) {
+    answers.push([path, yield* ask(url + path)])
+  })
+  for (const path of [
+    "",
+    "api/home",
+    "api/sessions",
+    "api/marks",
+    "api/search?text=look",
+    "api/search?text=bye",
+    `api/search?text=${token}`,
+    "api/search?text=MIIEpAIB"
+  ])
+    yield* add(path)
+  for (const { key } of rows) {
+    const at = `api/sessions/${key}`
+    yield* add(`api/summaries?keys=${key}`)
+    for (const path of ["", "/entries?at=0-50", "/entries?at=0-50&whole=1", "/samples", "/health", "/find?id=e1"])
+      yield* add(at + path)
+    for (const filter of ["default", "no-tools", "user-only", "labeled-only", "all"]) {
+      for (const all of ["", "&all=1"]) yield* add(`${at}/tree?filter=${filter}${all}&from=0&count=100`)
+      yield* add(`${at}/branch?leaf=9&filter=${filter}`)
+    }
+  }
+  return answers
+})
+
+describe("redaction", () => {
+  it.live("takes secrets and names out of every answer", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const file = writeSession(Path.join(folder, "home", USER, `s-${token}.jsonl`), secret())
+      const { url } = yield* serve(yield* optionsOf(folder))
+      const answers = yield* everyAnswer(url)
+      assert.isAtLeast(answers.length, 30)
+      for (const [path, { body, status }] of answers) {
+        assert.strictEqual(status, 200, path)
+        // A sample is shown as it stands in the dataset, where each is redacted for itself.
+        const hosts = path.endsWith("/samples") ? [] : [HOST]
+        for (const word of [token, USER, ...hosts, "qW3rT5yU7iO9pA1sD", "plain-words-42"])
+          assert.notInclude(body, word, `${word} in ${path}`)
+      }
+      const entries = answers.find(([path]) => path.endsWith("whole=1"))?.[1].body ?? ""
+      assert.include(entries, "[REDACTED:github-pat:")
+      assert.include(entries, '"id":"e1"')
+      // What names entries stays, or nothing could be found again.
+      const labelled = answers.find(([path]) => path === `api/sessions/${keyOf(file)}`)?.[1].body ?? ""
+      assert.match(labelled, /"labels":\[\{"entry":1,"label":"keep \[REDACTED/u)
+    }).pipe(Effect.scoped, Effect.provide(services))
+  )
+
+  it.live("is off only where that was asked for", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      writeSession(Path.join(folder, "one.jsonl"), secret())
+      const { url } = yield* serve(yield* optionsOf(folder, { redaction: "off" }))
+      assert.isFalse((yield* json<ViewModel.Home>(`${url}api/home`)).isRedacted)
+      const answers = yield* everyAnswer(url)
+      assert.include(answers.find(([path]) => path.endsWith("whole=1"))?.[1].body ?? "", token)
+    }).pipe(Effect.scoped, Effect.provide(services))
+  )
+
+  it.live("finds no secret letter by letter", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      writeSession(Path.join(folder, "one.jsonl"), secret())
+      const { url } = yield* serve(yield* optionsOf(folder))
+      for (const text of ["ghp_q8Z", token, "MIIEpAIBAA"]) {
+        const { hits } = yield* json<ViewModel.Hits>(`${url}api/search?text=${text}`)
+        assert.deepStrictEqual(hits, [], text)
+      }
+      const { hits } = yield* json<ViewModel.Hits>(`${url}api/search?text=look%20at`)
+      assert.strictEqual(hits[0]?.found, "look at")
+      assert.match(hits[0]?.after ?? "", /^ \[REDACTED:github-pat:\d+\] of user-\d+ at host-\d+$/u)
+    }).pipe(Effect.scoped, Effect.provide(services))
+  )
+})
+
+const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+describe("pictures", () => {
+  it.live("are given as data of types that cannot run, or not at all", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const image = (mimeType: string, data: string) => ({ type: "image", mimeType, data })
+      const content = [
+        image("image/png", pixel),
+        image("image/svg+xml", btoa("<svg onload=alert(1)>")),
+        image("image/png", "no base64!"),
+        image("text/html", btoa("<script>"))
+      ]
+      const file = writeSession(Path.join(folder, "one.jsonl"), [
+        { type: "session", version: 3, id: "s", timestamp: TIME, cwd: "/" },
+        { type: "message", id: "a", parentId: null, timestamp: TIME, message: { role: "user", content } }
+      ])
+      const shown = yield* serve(yield* optionsOf(folder))
+      const at = `api/sessions/${keyOf(file)}/picture?entry=0&picture=`
+      assert.deepStrictEqual(yield* json(`${shown.url}${at}0`), { mimeType: "image/png", data: pixel })
+      for (const number of [1, 2, 3, 4]) assert.strictEqual((yield* ask(`${shown.url}${at}${number}`)).status, 404)
+      const hidden = yield* serve(yield* optionsOf(folder, { withPictures: false }))
+      assert.strictEqual((yield* ask(`${hidden.url}${at}0`)).status, 404)
+      const [row] = yield* json<ReadonlyArray<ViewModel.EntryRow>>(
+        `${shown.url}api/sessions/${keyOf(file)}/entries?at=0-1`
+      )
+      assert.deepStrictEqual(
+        row?.parts.map((part) => part.part === "image" && part.picture),
+        [0, null, null, null]
+      )
+    }).pipe(Effect.scoped, Effect.provide(services))
+  )
+})
+
+describe("marks", () => {
+  it.live("are kept in their file, which no session is", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const file = Path.join(folder, "state", "marks.json")
+      const before = Fs.readFileSync(branches)
+      const { url } = yield* serve(yield* optionsOf(branches, { marksFile: file }))
+      const mark = (body: object | string, headers: Record<string, string> = { "content-type": "application/json" }) =>
+        ask(`${url}api/marks`, {
+          method: "POST",
+          headers,
+          body: typeof body === "string" ? body : JSON.stringify(body)
+        })
+      assert.deepStrictEqual(yield* json(`${url}api/marks`), {})
+      assert.strictEqual((yield* mark({ session: "s1", mark: "accept" })).status, 200)
+      yield* mark({ session: "s1", entry: "e1", mark: "reject" })
+      yield* mark({ session: "s2", mark: "reject" })
+      assert.deepStrictEqual(yield* json(`${url}api/marks`), { s1: "accept", "s1/e1": "reject", s2: "reject" })
+      yield* mark({ session: "s1", entry: "e1", mark: null })
+      assert.deepStrictEqual(JSON.parse(Fs.readFileSync(file, "utf8")), {
+        kind: "pi-sessions/marks/1",
+        sessions: { s1: { session: "accept" }, s2: { session: "reject" } }
+      })
+      // What a form of another site can send is none of ours, and neither is what is no mark.
+      assert.strictEqual((yield* mark({ session: "s3", mark: "accept" }, { "content-type": "text/plain" })).status, 403)
+      assert.strictEqual((yield* mark("{")).status, 400)
+      assert.strictEqual((yield* mark({ session: "s3", mark: "maybe" })).status, 400)
+      assert.deepStrictEqual(yield* json(`${url}api/marks`), { s1: "accept", s2: "reject" })
+      assert.deepStrictEqual(Fs.readFileSync(branches), before)
+    }).pipe(Effect.scoped, Effect.provide(services))
+  )
+
+  it.live("that many set at once are all kept", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const file = Path.join(folder, "marks.json")
+      const { url } = yield* serve(yield* optionsOf(branches, { marksFile: file }))
+      const ids = Array.from({ length: 40 }, (_, at) => `s${at}`)
+      yield* Effect.forEach(
+        ids,
+        (session) =>
+          ask(`${url}api/marks`, {
+            method: "POST",
+            headers: { "content-type": "application/json" },
+            body: JSON.stringify({ session, mark: "accept" })
+          }),
+        { concurrency: 40 }
+      )
+      assert.deepStrictEqual(Object.keys(yield* json<object>(`${url}api/marks`)).sort(), ids.sort())
+    }).pipe(Effect.scoped, Effect.provide(services))
+  )
+
+  it.live("are refused where there is no file for them, or it holds something else", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const body = JSON.stringify({ session: "s", mark: "accept" })
+      const post = { method: "POST", headers: { "content-type": "application/json" }, body }
+      const without = yield* serve(yield* optionsOf(branches))
+      assert.strictEqual((yield* ask(`${without.url}api/marks`, post)).status, 422)
+      const file = Path.join(folder, "notes.json")
+      Fs.writeFileSync(file, "my notes")
+      const foreign = yield* serve(yield* optionsOf(branches, { marksFile: file }))
+      assert.strictEqual((yield* ask(`${foreign.url}api/marks`, post)).status, 422)
+      assert.strictEqual(Fs.readFileSync(file, "utf8"), "my notes")
+    }).pipe(Effect.scoped, Effect.provide(services))
+  )
+})
