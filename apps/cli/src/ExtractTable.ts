@@ -18,6 +18,11 @@ const REASONS: { readonly [reason: string]: string } = {
   other_model: "of another model",
   too_short: "of too few turns",
   over_budget: "of too many tokens",
+  template_refused: "that the chat template refuses",
+  changed_context: "whose context the chat template shows otherwise behind an answer",
+  lost_reasoning: "whose thinking the chat template leaves out later",
+  lost_answer: "of which an answer is not found again in the rendered text",
+  control_token: "that say what the tokenizer takes for a control token",
   ...Object.fromEntries(
     QualityPredicate.literals.flatMap((name) => [
       [`quality_${name}`, `of which ${name} holds (--refuse)`],

@@ -5,7 +5,7 @@
  */
 import type * as Jinja from "@huggingface/jinja"
 import * as Result from "effect/Result"
-import { type ChatMessage, type ChatTools } from "./ChatMessages.ts"
+import { type ChatMessage, type ChatTools, withTextArguments } from "./ChatMessages.ts"
 
 /** Noncharacters: no text has them. They stand where the template says `generation` and `endgeneration`. */
 const GENERATION = "\ufdd2"
@@ -98,14 +98,28 @@ export class ChatTemplate {
     this.#tokens = tokens
   }
 
-  /** The conversation as text; with what makes the model answer behind it, where that is asked for. Fails with the template's reason. */
-  render(
-    { date, messages, tools }: Conversation,
-    { prompt = false }: { readonly prompt?: boolean } = {}
+  /**
+   * The conversation as text; with what makes the model answer behind it, where that is asked for. Arguments of calls are
+   * objects, and their JSON where the template takes only that (DeepSeek's). Fails with the template's reason.
+   */
+  render(conversation: Conversation, { prompt = false }: RenderOptions = {}): Result.Result<Rendered, string> {
+    const rendered = this.#attempt(conversation, conversation.messages, prompt)
+    if (Result.isSuccess(rendered)) return rendered
+    const inText = conversation.messages.map(withTextCalls)
+    if (inText.every((message, at) => message === conversation.messages[at])) return rendered
+    const again = this.#attempt(conversation, inText, prompt)
+    return Result.isSuccess(again) ? again : rendered
+  }
+
+  #attempt(
+    { date, tools }: Conversation,
+    messages: ReadonlyArray<unknown>,
+    prompt: boolean
   ): Result.Result<Rendered, string> {
     const template = tools.length === 0 ? this.#templates.default : this.#templates.tool_use
+    let text: string
     try {
-      const text = template.render({
+      text = template.render({
         messages,
         tools: tools.length === 0 ? null : tools,
         documents: null,
@@ -113,12 +127,27 @@ export class ChatTemplate {
         [DATE]: (format: string) => strftime(date, format),
         ...this.#tokens
       })
-      return Result.succeed(unmarked(text))
     } catch (error) {
       return Result.fail(error instanceof Error ? error.message : String(error))
     }
+    // Where Python refuses to add an object to a text, the library writes this.
+    return text.includes(AN_OBJECT) && !JSON.stringify(messages).includes(AN_OBJECT)
+      ? Result.fail("an object where the template wants text")
+      : Result.succeed(unmarked(text))
   }
 }
+
+export interface RenderOptions {
+  /** As `add_generation_prompt`. */
+  readonly prompt?: boolean
+}
+
+const AN_OBJECT = "[object Map]"
+
+const withTextCalls = (message: ChatMessage): unknown =>
+  message.role === "assistant" && message.tool_calls !== undefined
+    ? { ...message, tool_calls: message.tool_calls.map(withTextArguments) }
+    : message
 
 /** Takes the marks out and says where they were. */
 const unmarked = (source: string): Rendered => {

@@ -16,6 +16,7 @@ const settingsOf = (options: ExtractOptions, model: string | undefined) => {
     ledger: _ledger,
     marks,
     onProgress: _,
+    onUnchanged: _onUnchanged,
     out: _out,
     redaction,
     threads = [],

@@ -228,6 +228,7 @@ const make = Effect.gen(function* () {
     )
     if (ledger?.run === identity && (yield* DatasetLedger.isIntact(ledger))) {
       yield* progress.all
+      yield* options.onUnchanged ?? Effect.void
       return ledger.report
     }
     const workers = yield* pool.open(settings.work, progress.bytes)

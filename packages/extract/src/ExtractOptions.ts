@@ -96,6 +96,8 @@ export interface ExtractOptions extends Selection, SampleOptions {
   readonly includeNearDuplicates?: boolean
   /** How to split; a twentieth of the families of each role for validation unless told. */
   readonly split?: SplitRule
+  /** Called where the dataset stands there already, made of the same sessions with the same settings. */
+  readonly onUnchanged?: Effect.Effect<void>
   /** Called when a file is done with. */
   readonly onProgress?: (progress: ExtractProgress) => Effect.Effect<void>
 }

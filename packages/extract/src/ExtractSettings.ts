@@ -25,7 +25,14 @@ const REVISION = 1
 export const of = Effect.fn("ExtractSettings.of")(function* (
   options: Omit<ExtractOptions, "out"> & { readonly out?: string }
 ): Effect.fn.Return<ExtractSettings, SessionFileError, FileSystem.FileSystem | Path.Path> {
-  const { ledger: _ledger, onProgress: _onProgress, out: _out, tokenizer, ...given } = options
+  const {
+    ledger: _ledger,
+    onProgress: _onProgress,
+    onUnchanged: _onUnchanged,
+    out: _out,
+    tokenizer,
+    ...given
+  } = options
   const told = yield* ToldContexts.read(options.threads ?? [])
   const { redaction = { key: randomBytes(32).toString("hex") } } = options
   const work = { ...given, redaction, told }

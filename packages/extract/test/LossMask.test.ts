@@ -118,6 +118,19 @@ describe("the loss mask", () => {
     })
   )
 
+  it.effect("gives arguments as text to a template that takes no objects", () =>
+    Effect.gen(function* () {
+      const given = conversation(user("a"), says("", calls({ s: 'an "x"', n: 1 })), user("b"), says("y"))
+      const template = with_(
+        "A: {% for c in m.tool_calls or [] %}{{ c.function.name + ' ' + c.function.arguments }}{% endfor %}{{ m.content }}<|im_end|>\n"
+      )
+      const said = ['run {"s":"an \\"x\\"","n":1}<|im_end|>', "y<|im_end|>"]
+      assert.deepStrictEqual(yield* found(template, given), said)
+      const both = template.replace("c.function.arguments", "(c.function.arguments | tojson)")
+      assert.deepStrictEqual((yield* found(both, given))[0], 'run {"s": "an \\"x\\"", "n": 1}<|im_end|>')
+    })
+  )
+
   it.effect("refuses answers whose context would be another one when they are asked for", () =>
     Effect.gen(function* () {
       const given = conversation(user("a"), says("one"), user("b"), says("two"))

@@ -57,6 +57,8 @@ export const SessionSummary = Schema.Struct({
   messages: Schema.optionalKey(Schema.Int),
   role: Schema.optionalKey(Schema.String),
   rig: Schema.optionalKey(Schema.String),
+  /** What the user said first. */
+  says: Schema.optionalKey(Schema.String),
   /** Why it could not be read. */
   problem: Schema.optionalKey(Schema.String)
 })

@@ -4,6 +4,7 @@ import { Effect } from "effect"
 import * as Fs from "node:fs"
 import { type IncomingHttpHeaders, request } from "node:http"
 import * as Path from "node:path"
+import { StoreMigration } from "@pi-sessions/store/StoreMigration"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import { keyOf } from "../src/Viewer.ts"
 import type * as ViewModel from "../src/ViewModel.ts"
@@ -229,6 +230,53 @@ describe("a session", () => {
           assert.strictEqual(status, 200, `${path}: ${what}`)
         }
       }
+    }).pipe(Effect.scoped, Effect.provide(services))
+  )
+})
+
+describe("health", () => {
+  it.live("tells what the doctor finds, and how the store stands: state, checkpoint, ledger, broken invariants", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const file = Path.join(folder, "one.jsonl")
+      Fs.copyFileSync(branches, file)
+      const migration = yield* StoreMigration
+      const { entryCount } = yield* migration.migrate(file)
+      const damaged = Path.join(fixtures, "damaged/unknown-parent.jsonl")
+      const { sessions } = yield* optionsOf(folder)
+      const [container] = sessions
+      assert.strictEqual(container?.format, "native_v2")
+      const { url } = yield* serve(
+        yield* optionsOf(folder, { sessions: [...sessions, ...(yield* optionsOf(damaged)).sessions] })
+      )
+      const at = `${url}api/sessions/${keyOf(container?.path ?? "")}`
+      const { findings, store } = yield* json<ViewModel.SessionHealth>(`${at}/health`)
+      assert.deepStrictEqual(findings, [])
+      assert.strictEqual(store?.state, "MIGRATED")
+      assert.strictEqual(store?.entries, entryCount)
+      assert.deepInclude(store?.checkpoint, { entries: entryCount, behind: 0 })
+      assert.strictEqual(store?.active?.format, "native_v2")
+      assert.deepInclude(store?.ledger.at(-1), { phase: "completed", outcome: "ok" })
+      assert.deepStrictEqual(store?.findings, [])
+      // It is read from the container as from a file.
+      assert.strictEqual((yield* json<ReadonlyArray<unknown>>(`${at}/entries?at=0-500`)).length, entryCount)
+      const segment = Path.join(
+        container?.path ?? "",
+        "segments",
+        Fs.readdirSync(Path.join(container?.path ?? "", "segments"))[0] ?? ""
+      )
+      const bytes = Fs.readFileSync(segment)
+      bytes[bytes.length >> 1] = (bytes[bytes.length >> 1] ?? 0) ^ 1
+      Fs.writeFileSync(segment, bytes)
+      const broken = yield* json<ViewModel.SessionHealth>(`${at}/health`)
+      assert.isTrue(broken.store?.findings.some(({ invariant }) => invariant !== null))
+      const sick = yield* json<ViewModel.SessionHealth>(`${url}api/sessions/${keyOf(damaged)}/health`)
+      assert.strictEqual(sick.store, null)
+      assert.deepInclude(
+        sick.findings.map(({ code, severity }) => ({ code, severity })),
+        { code: "unknown-parent", severity: "error" }
+      )
+      assert.match(sick.findings[0]?.pi15 ?? "", /^loses: /u)
     }).pipe(Effect.scoped, Effect.provide(services))
   )
 })

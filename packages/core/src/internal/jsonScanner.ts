@@ -133,7 +133,7 @@ export class JsonScanner {
     this.#key = KEY_OTHER
     this.#inMessage = false
     const long = this.#long
-    long.length = 0
+    let longs = 0
     this.#module.forget()
 
     let stack = this.#stack
@@ -150,7 +150,10 @@ export class JsonScanner {
         const from = i
         i = this.#string(bytes, i + 1, end)
         if (i < 0) return -1
-        if (i - from - 2 >= LONG_BYTES && !this.#rewritten) long.push(from + 1, i - 1)
+        if (i - from - 2 >= LONG_BYTES && !this.#rewritten) {
+          long[longs++] = from + 1
+          long[longs++] = i - 1
+        }
         if (depth === 2 && this.#key === KEY_ROLE) {
           this.role.start = from
           this.role.end = i
@@ -189,7 +192,7 @@ export class JsonScanner {
       for (;;) {
         if (depth === 0) {
           this.scannedTo = i
-          this.longStrings = long.length === 0 ? NONE : long.slice()
+          this.longStrings = longs === 0 ? NONE : long.slice(0, longs)
           return i
         }
         if (depth === 1) {

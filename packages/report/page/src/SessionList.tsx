@@ -59,7 +59,7 @@ export const SessionList = ({ search }: { readonly search: string }): JSX.Elemen
       .filter((word) => word !== "")
     return ordered(rows ?? [], sort).filter((row) => {
       const summary = summaries.get(row.key)
-      const text = [row.id, row.cwd, row.path, row.name, summary?.name, summary?.role, summary?.rig]
+      const text = [row.id, row.cwd, row.path, row.name, summary?.name, summary?.says, summary?.role, summary?.rig]
         .join(" ")
         .toLowerCase()
       return words.every((word) => text.includes(word))
@@ -156,12 +156,13 @@ const SessionItem = (props: {
   const { isSelected, row, summary } = props
   const { marks } = usePage()
   const name = summary?.name ?? row.name
+  const title = name ?? summary?.says ?? row.id
   const messages = summary?.messages ?? row.messages
   const mark = marks[row.id]
   return (
     <div role="listitem" class={`session ${isSelected ? "selected" : ""} ${mark ?? ""}`}>
       <Link to={Address.session(row.key)} class="title">
-        <Text value={name ?? row.id} />
+        <Text value={title} />
       </Link>
       <span class="facts">
         {summary?.role !== undefined && summary.role !== "unknown" && (
@@ -180,9 +181,14 @@ const SessionItem = (props: {
         )}
       </span>
       <span class="path">
+        {title !== row.id && (
+          <code>
+            <Text value={row.id.slice(0, 13)} />{" "}
+          </code>
+        )}
         <Text value={row.cwd === "" ? row.path : row.cwd} />
       </span>
-      <MarkButtons session={row.id} what={`session ${name ?? row.id}`} />
+      <MarkButtons session={row.id} what={`session ${title}`} />
     </div>
   )
 }

@@ -30,7 +30,7 @@ export const run = Effect.fnUntraced(function* (input: Input) {
   if (number !== undefined && Option.isNone(input.out)) {
     return yield* new UsageError({ text: "--shard needs --out DIR, a directory for this shard alone" })
   }
-  if (Option.isSome(plan) && input.noRedact === false) {
+  if (Option.isSome(plan) && number === undefined && !input.noRedact) {
     // Placeholders that each machine numbers with a key of its own would differ.
     if (Option.isNone(input.redactionKey)) {
       yield* invocation.note(

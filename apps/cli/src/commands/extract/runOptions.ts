@@ -49,6 +49,9 @@ export const options = Effect.fnUntraced(function* (
     ...(Option.isSome(input.maxFileMb) ? { maxFileBytes: input.maxFileMb.value * 1e6 } : {}),
     includeDogs: input.includeDogs,
     includeHydrated: input.includeHydrated,
+    onUnchanged: invocation.note(
+      "nothing has changed since the last run: the dataset is as it was (--fresh makes it anew)"
+    ),
     onProgress: yield* progress
   }
 })

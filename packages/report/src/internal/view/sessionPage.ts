@@ -23,7 +23,7 @@ export const sessionPage = (key: string, session: ViewedSession, isTooLarge: boo
   return {
     key,
     id: ref.id,
-    title: tree.name() ?? "",
+    title: tree.name() ?? firstWords(session),
     facts: factsOf(session),
     entries: entries.length,
     leaf: leaf ?? null,
@@ -37,6 +37,25 @@ export const sessionPage = (key: string, session: ViewedSession, isTooLarge: boo
     ...(isTooLarge ? { sampleProblem: "too large to be cut into samples here" } : {})
   }
 }
+
+/** What the user said first, where the session has no name. */
+const firstWords = ({ entries, tree }: ViewedSession): string => {
+  const first = entries.find(({ role, type }) => type === "message" && role === "user")
+  return first === undefined ? "" : TerminalText.line(TreeDrawing.wordsOf(tree, rowOf(first)).says, SAYS)
+}
+
+const rowOf = (entry: ViewedEntry): TreeDrawing.TreeRow => ({
+  kind: "entry",
+  entries: [entry],
+  label: undefined,
+  column: 0,
+  leaves: false,
+  children: 0,
+  isRoot: false,
+  isBeginning: false,
+  active: false,
+  damage: []
+})
 
 /** How many entries stand from the root to each entry; 0 where a parent stands further down. */
 const depthsOf = ({ entries, tree }: ViewedSession): Int32Array => {
@@ -53,14 +72,7 @@ const depthsOf = ({ entries, tree }: ViewedSession): Int32Array => {
 const branchEnd = ({ tree }: ViewedSession, end: object, depths: Int32Array): ReadonlyArray<BranchEnd> => {
   if (!(end instanceof ViewedEntry)) return []
   const { id, index, timestamp } = end
-  const row = { kind: "entry", entries: [end], label: undefined, column: 0, leaves: false, children: 0 } as const
-  const { says, what } = TreeDrawing.wordsOf(tree, {
-    ...row,
-    isRoot: false,
-    isBeginning: false,
-    active: false,
-    damage: []
-  })
+  const { says, what } = TreeDrawing.wordsOf(tree, rowOf(end))
   return [
     {
       entry: index,

@@ -8,7 +8,7 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as Fs from "node:fs"
 import { type CatalogSession } from "@pi-sessions/catalog/CatalogSession"
-import { type JsonObject, stringAt } from "@pi-sessions/core/Json"
+import { type JsonObject } from "@pi-sessions/core/Json"
 import * as Session from "@pi-sessions/core/Session"
 import { type SessionDiagnostic } from "@pi-sessions/core/SessionDiagnostic"
 import { type HeaderLine, SessionEntry, type SessionLine } from "@pi-sessions/core/SessionLine"
@@ -16,13 +16,13 @@ import * as SessionMigration from "@pi-sessions/core/SessionMigration"
 import { CURRENT_VERSION, versionOf } from "@pi-sessions/core/SessionHeader"
 import { SessionReader } from "@pi-sessions/core/SessionReader"
 import { type SessionTree } from "@pi-sessions/core/SessionTree"
-import { usersOf } from "@pi-sessions/extract/PersonalNames"
 import { type RedactionScope, type Redactor } from "@pi-sessions/extract/Redaction"
 import { NotASession, SessionFileError, fromPlatform } from "@pi-sessions/session-file/SessionFileError"
 import { SessionSource } from "@pi-sessions/session-file/SessionSource"
 import * as EntryFilter from "../../EntryFilter.ts"
+import { ToldHosts } from "./ToldHosts.ts"
 import { type Sight, ViewedEntry } from "./ViewedEntry.ts"
-import { seenPayload, stringsOf } from "./seenPayload.ts"
+import { seenPayload } from "./seenPayload.ts"
 
 export interface ViewedSession {
   readonly ref: CatalogSession
@@ -137,38 +137,6 @@ const fileBytes = Effect.fnUntraced(function* (path: string) {
   }
   return { read }
 })
-
-/** Learns the machines that the session's prompts name beside its users: only lines that name such a user are decoded. */
-class ToldHosts {
-  readonly #redactor: Redactor | undefined
-  readonly #paths: Array<string>
-  readonly #texts: Array<string> = []
-  #needles: ReadonlyArray<string> = []
-
-  constructor(ref: CatalogSession, redactor: Redactor | undefined) {
-    this.#redactor = redactor
-    this.#paths = [ref.path, ref.cwd, ref.parentSession ?? ""]
-  }
-
-  header(header: JsonObject): void {
-    this.#paths.push(stringAt(header, "cwd") ?? "", stringAt(header, "parentSession") ?? "")
-    this.#needles = (this.#redactor === undefined ? [] : usersOf(this.#paths)).map((user) => `${user}@`)
-  }
-
-  push(entry: SessionEntry): void {
-    if (this.#needles.length === 0) return
-    const { source, start, end } = entry
-    const bytes = Buffer.from(source.buffer, source.byteOffset + start, end - start)
-    if (!this.#needles.some((needle) => bytes.includes(needle))) return
-    for (const text of stringsOf(entry.decode())) {
-      if (this.#needles.some((needle) => text.includes(needle))) this.#texts.push(text)
-    }
-  }
-
-  scope(): RedactionScope | undefined {
-    return this.#redactor?.scope(this.#paths, this.#texts)
-  }
-}
 
 interface Read {
   readonly header: JsonObject
