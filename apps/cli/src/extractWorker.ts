@@ -5,11 +5,13 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as ExtractThread from "@pi-sessions/extract/ExtractThread"
 import { type ThreadData } from "@pi-sessions/extract/WorkerThreads"
+import { collectLater } from "./commands/extract/garbageCollection.ts"
 import * as StoredSessions from "./StoredSessions.ts"
 
 const { name, settings }: ThreadData = workerData
 
 if (parentPort !== null) {
+  collectLater()
   const layer = Layer.provideMerge(StoredSessions.layerPaths([]), NodeServices.layer)
   Effect.runFork(Effect.scoped(ExtractThread.serve(parentPort, name, settings)).pipe(Effect.provide(layer)))
 }

@@ -54,12 +54,19 @@ export interface AssemblyOptions {
   readonly files: DatasetFiles
   /** Whether lines that share a fingerprint with an earlier one are left out. */
   readonly isDistinct: boolean
-  /** Called with each part that was written whole, and the row of its session. */
-  readonly onPart: (
-    row: ReportRow,
-    sessionLine: string | undefined,
-    kept: { readonly key: string; readonly part: StoredPart } | undefined
-  ) => Effect.Effect<void, SessionFileError>
+  /** Called with each part, in their order. */
+  readonly onPart: (written: WrittenPart) => Effect.Effect<void, SessionFileError>
+}
+
+/** A part that is in the files. */
+export interface WrittenPart {
+  /** Of its session, with the split. */
+  readonly row: ReportRow
+  readonly sessionLine: string | undefined
+  readonly key: string
+  readonly part: StoredPart
+  /** Whether another run would make the same of the session, as far as it is the same. */
+  readonly isLasting: boolean
 }
 
 /** Writes the parts of all kin, in their order. */
@@ -93,9 +100,15 @@ export const assemble = Effect.fn("DatasetAssembly.assemble")(function* (
         ...(loose.length === 0 ? {} : { files: loose }),
         ...(sessionLine === undefined ? {} : { sessionLine })
       }
-      // What lost lines to others may get them back when those are gone.
-      const kept = distinct === part ? { key, part: stored } : undefined
-      yield* onPart(isKept ? { ...row, split: planned.split } : row, isKept ? sessionLine : undefined, kept)
+      // What lost lines to others may get them back when those are gone, and what failed may not fail again.
+      const isLasting = distinct === part && row.outcome !== "unreadable"
+      yield* onPart({
+        row: isKept ? { ...row, split: planned.split } : row,
+        sessionLine: isKept ? sessionLine : undefined,
+        key,
+        part: stored,
+        isLasting
+      })
     })
   )
 })

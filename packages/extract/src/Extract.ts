@@ -113,7 +113,9 @@ const make = Effect.gen(function* () {
       const key = keyOf(known.settings, question.evidence, DatasetAssembly.identity(ref))
       const before = known.looks.get(key)
       return Effect.tap(before === undefined ? workers.look(ref, question) : Effect.succeed(before), (look) =>
-        Effect.sync(() => looks.set(key, look))
+        Effect.sync(() => {
+          if (look._tag === "Session" || look.row.outcome !== "unreadable") looks.set(key, look)
+        })
       )
     }
     const first = limit === undefined ? evidence : "none"
@@ -184,12 +186,12 @@ const make = Effect.gen(function* () {
           filesOf: layout.filesOf,
           files,
           isDistinct: true,
-          onPart: Effect.fnUntraced(function* (row, sessionLine, kept) {
+          onPart: Effect.fnUntraced(function* ({ isLasting, key, part, row, sessionLine }) {
             rows.push(row)
             if (sessionLine !== undefined) sessionLines.push(sessionLine)
-            if (kept !== undefined) {
-              parts.set(kept.key, kept.part)
-              yield* folder.record(kept)
+            if (isLasting) {
+              parts.set(key, part)
+              yield* folder.record({ key, part })
             }
             yield* made.onRow(row.path)
           })
@@ -226,7 +228,9 @@ const make = Effect.gen(function* () {
       ...listing.sessions.map(DatasetAssembly.identity),
       ...listing.skipped.flatMap(({ path, reason }) => [path, reason])
     )
-    if (ledger?.run === identity && (yield* DatasetLedger.isIntact(ledger))) {
+    // What could not be read may be read now.
+    const isSame = ledger?.run === identity && ledger.report.files.unreadable === 0
+    if (isSame && (yield* DatasetLedger.isIntact(ledger))) {
       yield* progress.all
       yield* options.onUnchanged ?? Effect.void
       return ledger.report
@@ -278,7 +282,7 @@ const make = Effect.gen(function* () {
         keep: ({ name }) => Effect.succeed({ name, placed: name, path: "", sha256: "" })
       },
       isDistinct: true,
-      onPart: (row) =>
+      onPart: ({ row }) =>
         Effect.andThen(
           Effect.sync(() => rows.push(row)),
           progress.one(row.path)
@@ -338,11 +342,9 @@ const make = Effect.gen(function* () {
         filesOf: (...of) => layout.filesOf(...of).slice(0, 1),
         files,
         isDistinct: false,
-        onPart: Effect.fnUntraced(function* (row, _line, kept) {
-          if (kept !== undefined) {
-            parts.set(kept.key, kept.part)
-            yield* folder.record(kept)
-          }
+        onPart: Effect.fnUntraced(function* ({ isLasting, key, part, row }) {
+          parts.set(key, part)
+          if (isLasting) yield* folder.record({ key, part })
           yield* progress.one(row.path)
         })
       })

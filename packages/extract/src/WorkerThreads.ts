@@ -27,6 +27,8 @@ export interface ThreadData {
 
 /** In bytes of sessions: below it starting threads costs more than they win. */
 const WORTH_THREADS = 64e6
+/** The same where a model's tokens are counted, which takes far longer. */
+const WORTH_THREADS_WITH_MODEL = 3e6
 const THREADS_MAX = 8
 /** Groups of kin that are asked for ahead of the one that is written, for each thread. */
 const AHEAD = 8
@@ -38,7 +40,8 @@ export const layer = ({ entry, threads }: ThreadOptions) =>
     Effect.map(SessionSource, (source) =>
       WorkerPool.of({
         open: (settings, bytes) => {
-          const count = threads ?? (bytes < WORTH_THREADS ? 1 : Math.min(Os.availableParallelism(), THREADS_MAX))
+          const worth = settings.model === undefined ? WORTH_THREADS : WORTH_THREADS_WITH_MODEL
+          const count = threads ?? (bytes < worth ? 1 : Math.min(Os.availableParallelism(), THREADS_MAX))
           return count <= 1 ? Effect.succeed(here(source, settings)) : open(entry, settings, count)
         }
       })

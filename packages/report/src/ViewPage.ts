@@ -65,7 +65,7 @@ export const policy = ({ script, style }: PageAssets, isServed: boolean): string
 
 /** JSON in which nothing can end a script or begin a comment. */
 const embedded = (value: unknown): string =>
-  JSON.stringify(value).replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029")
+  JSON.stringify(value).replaceAll("<", "\\u003c").replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029")
 
 /** The document. With `answers` it needs no server: they are what one would answer, by address. */
 export const document = (assets: PageAssets, answers?: { readonly [address: string]: unknown }): string => {

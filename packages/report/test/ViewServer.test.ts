@@ -103,7 +103,10 @@ describe("who is answered", () => {
       assert.strictEqual(yield* status(home, { "sec-fetch-site": "same-site" }), 403)
       const visit = { "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" }
       assert.strictEqual(yield* status(url, visit), 200)
-      assert.strictEqual(yield* status(`${url}api/marks`, visit, "POST"), 403)
+      assert.strictEqual(
+        yield* status(`${url}api/marks`, { ...visit, "content-type": "application/json" }, "POST"),
+        403
+      )
       assert.strictEqual(yield* status(url, { ...visit, "sec-fetch-dest": "iframe" }), 403)
     }).pipe(Effect.scoped, Effect.provide(services))
   )
@@ -411,6 +414,30 @@ describe("redaction", () => {
       // What names entries stays, or nothing could be found again.
       const labelled = answers.find(([path]) => path === `api/sessions/${keyOf(file)}`)?.[1].body ?? ""
       assert.match(labelled, /"labels":\[\{"entry":1,"label":"keep \[REDACTED/u)
+    }).pipe(Effect.scoped, Effect.provide(services))
+  )
+
+  it.live("leaves ids of entries as they are, whatever they look like", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const file = writeSession(Path.join(folder, "one.jsonl"), [
+        { type: "session", version: 3, id: "s", timestamp: TIME, cwd: `/home/${USER}` },
+        {
+          type: "message",
+          id: USER,
+          parentId: null,
+          timestamp: TIME,
+          message: { role: "user", content: `I am ${USER}` }
+        },
+        { type: "label", id: "l", parentId: USER, timestamp: TIME, targetId: USER, label: "here" }
+      ])
+      const { url } = yield* serve(yield* optionsOf(folder))
+      const at = `${url}api/sessions/${keyOf(file)}`
+      assert.deepStrictEqual((yield* json<ViewModel.SessionPage>(at)).labels, [{ entry: 0, label: "here" }])
+      const [row] = yield* json<ReadonlyArray<ViewModel.EntryRow>>(`${at}/entries?at=0-1`)
+      assert.strictEqual(row?.id, USER)
+      assert.match(JSON.stringify(row?.parts), /I am user-\d+/u)
+      assert.strictEqual(yield* json(`${at}/find?id=${USER}`), 0)
     }).pipe(Effect.scoped, Effect.provide(services))
   )
 

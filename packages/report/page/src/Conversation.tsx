@@ -2,7 +2,7 @@
 import { type JSX, type Ref } from "preact"
 import { useCallback, useEffect, useImperativeHandle, useMemo, useRef, useState } from "preact/hooks"
 import type * as ViewModel from "../../src/ViewModel.ts"
-import { Waiting, useLoaded, usePage } from "./App.tsx"
+import { Waiting, useLoaded, usePage } from "./Page.tsx"
 import { EntryCard } from "./EntryCard.tsx"
 import { useKeys } from "./Keys.tsx"
 import { Ranges } from "./Ranges.ts"

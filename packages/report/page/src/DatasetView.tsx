@@ -2,7 +2,7 @@
 import { type JSX } from "preact"
 import { useState } from "preact/hooks"
 import type * as ViewModel from "../../src/ViewModel.ts"
-import { Waiting, useLoaded, usePage } from "./App.tsx"
+import { Waiting, useLoaded, usePage } from "./Page.tsx"
 import { Bars, Columns, Funnel } from "./Plots.tsx"
 import { Text, counted, sizeOf } from "./Text.tsx"
 

@@ -2,7 +2,7 @@
 import { type JSX } from "preact"
 import { useEffect, useState } from "preact/hooks"
 import type * as ViewModel from "../../src/ViewModel.ts"
-import { usePage } from "./App.tsx"
+import { usePage } from "./Page.tsx"
 import { Diff, Terminal, Text, counted, sizeOf, timeOf } from "./Text.tsx"
 import { MarkButtons } from "./MarkButtons.tsx"
 

@@ -3,7 +3,7 @@ import { type JSX } from "preact"
 import { useEffect, useState } from "preact/hooks"
 import type * as ViewModel from "../../src/ViewModel.ts"
 import * as Address from "./Address.ts"
-import { Link, Waiting, useLoaded, usePage } from "./App.tsx"
+import { Link, Waiting, useLoaded, usePage } from "./Page.tsx"
 import { Text, counted, timeOf } from "./Text.tsx"
 
 export const SessionHealthView = ({ sessionKey }: { readonly sessionKey: string }): JSX.Element => {

@@ -2,7 +2,7 @@
 import { type JSX } from "preact"
 import { useCallback, useMemo, useState } from "preact/hooks"
 import type * as ViewModel from "../../src/ViewModel.ts"
-import { Waiting, useLoaded, usePage } from "./App.tsx"
+import { Waiting, useLoaded, usePage } from "./Page.tsx"
 import { textOf } from "./Answers.ts"
 import { nameOfKind } from "./EntryCard.tsx"
 import { useKeys } from "./Keys.tsx"

@@ -2,7 +2,7 @@
 import { type JSX } from "preact"
 import { useEffect, useMemo, useRef, useState } from "preact/hooks"
 import type * as ViewModel from "../../src/ViewModel.ts"
-import { type Page, Waiting, usePage } from "./App.tsx"
+import { type Page, Waiting, usePage } from "./Page.tsx"
 import { useKeys } from "./Keys.tsx"
 import { Text } from "./Text.tsx"
 import { type ListHandle, VirtualList } from "./VirtualList.tsx"

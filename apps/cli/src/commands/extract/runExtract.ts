@@ -8,6 +8,7 @@ import { Extract } from "@pi-sessions/extract/Extract"
 import { CommandFailed, UsageError } from "../../Exit.ts"
 import { Invocation } from "../../Invocation.ts"
 import { type Input } from "../extract.ts"
+import { collectLater } from "./garbageCollection.ts"
 import { printReport } from "./printReport.ts"
 import * as RunOptions from "./runOptions.ts"
 
@@ -20,6 +21,7 @@ const shardNumber = (text: string): Effect.Effect<ShardNumber, UsageError> => {
 }
 
 export const run = Effect.fnUntraced(function* (input: Input) {
+  collectLater()
   const invocation = yield* Invocation
   const fs = yield* FileSystem.FileSystem
   const { plan, shard } = input

@@ -29,7 +29,7 @@ import { openBrowser } from "./openBrowser.ts"
 /** A file with more than this is nothing that a browser opens gladly. */
 const FILE_BYTES = 48 << 20
 
-const checked = Effect.fnUntraced(function* ({ format: _, marks, out, port, sessions, what }: Input) {
+const checked = Effect.fnUntraced(function* ({ marks, out, port, sessions, what }: Input) {
   const empty = emptyFlag({ "--sessions": sessions, "--out": out, "--marks": marks, what }, "leave it out, or give one")
   if (empty !== undefined) return yield* empty
   if (port < 0 || port > 65_535)
