@@ -77,10 +77,7 @@ try {
   ])
   const again = ours("nothing changed", folder, ["--workers", "1"], true)
   spawnSync(again.command[0], again.command.slice(1))
-  Bench.table({ title: "again, with nothing changed", bytes, runs: 3 }, [
-    ours("the first time", folder, one),
-    again
-  ])
+  Bench.table({ title: "again, with nothing changed", bytes, runs: 3 }, [ours("the first time", folder, one), again])
 } finally {
   Fs.rmSync(root, { recursive: true })
 }

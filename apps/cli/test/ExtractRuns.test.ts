@@ -81,18 +81,25 @@ describe("extract", () => {
         shards,
         (at) =>
           call(
-            ...["extract", "--plan", plan, "--shard", `${at}/3`, "--out", out(`shard-${at}`)],
-            ...["--workers", at === 2 ? "2" : "1"]
+            "extract",
+            "--plan",
+            plan,
+            "--shard",
+            `${at}/3`,
+            "--workers",
+            String(1 + (at % 2)),
+            "--out",
+            out(`s-${at}`)
           ),
         { concurrency: 3 }
       )
       for (const { status, stderr } of made) assert.strictEqual(status, 0, stderr)
-      const directories = shards.map((at) => out(`shard-${at}`))
+      const directories = shards.map((at) => out(`s-${at}`))
       const merged = yield* call("merge", "--plan", plan, "--out", out("merged"), ...directories)
       assert.strictEqual(merged.status, 0, merged.stderr)
       same(out("w1"), out("merged"))
 
-      const missing = yield* call("merge", "--plan", plan, "--out", out("less"), out("shard-1"))
+      const missing = yield* call("merge", "--plan", plan, "--out", out("less"), out("s-1"))
       assert.strictEqual(missing.status, 2)
       assert.include(missing.stderr, "shards are missing: 2, 3 of 3")
       const other = yield* call("extract", "--plan", plan, "--shard", "4/3", "--out", out("less"))

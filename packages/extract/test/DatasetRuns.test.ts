@@ -4,6 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Layer } from "effect"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
+import { SessionFileError } from "@pi-sessions/session-file/SessionFileError"
 import { type SessionRef, SessionSource } from "@pi-sessions/session-file/SessionSource"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
@@ -36,12 +37,15 @@ const workbench = Effect.gen(function* () {
   const made = generate(60, 7).map(withImage)
   write(folder, made)
   const read: Array<string> = []
+  const failing = new Set<string>()
   const counting = Layer.effect(
     SessionSource,
     Effect.map(SessionSource, (source) => ({
       ...source,
       read: (ref: SessionRef) =>
-        Effect.tap(source.read(ref), () => Effect.sync(() => read.push(Path.basename(ref.path))))
+        failing.has(Path.basename(ref.path))
+          ? Effect.fail(new SessionFileError({ path: ref.path, operation: "read", reason: "EIO: i/o error" }))
+          : Effect.tap(source.read(ref), () => Effect.sync(() => read.push(Path.basename(ref.path))))
     }))
   ).pipe(Layer.provide(SessionSource.layerPaths([folder])))
   const service = Effect.provide(
@@ -60,7 +64,7 @@ const workbench = Effect.gen(function* () {
   const run = (name: string, more: Partial<ExtractOptions> = {}) =>
     Effect.flatMap(service, (extract) => extract.run(options(name, more)))
   const ledger = Path.join(root, "ledger.jsonl")
-  return { root, folder, made, read, service, options, run, ledger }
+  return { root, folder, made, read, failing, service, options, run, ledger }
 })
 
 /** What a directory holds, by name. */
@@ -148,10 +152,10 @@ describe("a run that remembers", () => {
         if (round === 2) without(made, folder, 3)
         // Somebody edits the data: it is made anew, not copied.
         if (round === 3) {
-          const names = [...contents(options("out").out).keys()].filter((name) =>
+          const name = [...contents(options("out").out).keys()].find((name) =>
             /train[^/]*\.jsonl$|^train\//u.test(name)
           )
-          const train = Path.join(options("out").out, names[0] ?? "")
+          const train = Path.join(options("out").out, name ?? "")
           Fs.writeFileSync(train, Fs.readFileSync(train, "utf8").replaceAll("w1", "v1"))
         }
       }
@@ -182,6 +186,29 @@ describe("a run that remembers", () => {
       read.length = 0
       yield* run("out")
       assert.isAtMost(read.length, all - done + 2)
+      sameDirectories(options("out").out, options("whole").out)
+    })
+  )
+
+  it.live("reads again what could not be read", () =>
+    Effect.gen(function* () {
+      const { failing, ledger, made, options, read, root, run, service } = yield* workbench
+      const extract = yield* service
+      yield* run("whole")
+      failing.add(`${made[0]?.id}.jsonl`)
+      const broken = yield* run("out", { ledger })
+      assert.strictEqual(broken.files.unreadable, 1)
+      // A shard says so, and the dataset that it is joined to.
+      const plan = Path.join(root, "plan.json")
+      yield* extract.plan(options("joined"), plan)
+      yield* extract.shard(options("shard"), plan, { shard: 1, of: 1 })
+      const joined = yield* extract.merge(options("joined"), plan, [options("shard").out])
+      assert.strictEqual(joined.files.unreadable, 1)
+      read.length = 0
+      failing.clear()
+      yield* run("out", { ledger })
+      assert.isAtLeast(read.length, 1)
+      assert.isAtMost(read.length, 10)
       sameDirectories(options("out").out, options("whole").out)
     })
   )

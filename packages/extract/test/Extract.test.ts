@@ -380,6 +380,35 @@ describe("Extract.run", () => {
     })
   )
 
+  it.effect("writes files for each role, and begins another one when one is full", () =>
+    Effect.gen(function* () {
+      const { out, run } = yield* workbench
+      const report = yield* run({ perRole: true, maxFileBytes: 1000 })
+      const names = report.outputs.files.map(({ path }) => Path.basename(path))
+      assert.includeMembers(names, [
+        "deacon-train-00001.jsonl",
+        "deacon-train-00002.jsonl",
+        "witness-train-00001.jsonl"
+      ])
+      for (const { path, role } of report.outputs.files) {
+        assert.isTrue(Path.basename(path).startsWith(`${role}-`))
+        for (const line of lines(path)) assert.strictEqual(JSON.parse(line).metadata.role, role)
+      }
+      const card = Fs.readFileSync(Path.join(out, "README.md"), "utf8")
+      assert.include(
+        card,
+        "- config_name: deacon\n  data_files:\n  - split: train\n    path:\n    - deacon-train-00001.jsonl\n    - deacon-train-00002.jsonl\n"
+      )
+      assert.include(card, "- config_name: default\n  default: true\n")
+      // Another layout leaves nothing of this one.
+      yield* run()
+      assert.deepStrictEqual(
+        Fs.readdirSync(out).filter((name) => name.endsWith(".jsonl")),
+        ["train.jsonl"]
+      )
+    })
+  )
+
   it.effect("believes the person about where the town is", () =>
     Effect.gen(function* () {
       const { run, sessions } = yield* workbench

@@ -8,7 +8,7 @@
 import { createHash } from "node:crypto"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import type * as FileSystem from "effect/FileSystem"
+import * as FileSystem from "effect/FileSystem"
 import * as Layer from "effect/Layer"
 import type * as Path from "effect/Path"
 import * as RcMap from "effect/RcMap"
@@ -163,9 +163,25 @@ const make = Effect.fnUntraced(function* (options: ViewerOptions) {
   const failedFor = (ref: CatalogSession) => (error: { readonly message: string }) =>
     new ViewFailed({ message: scope([ref.path, ref.cwd])(error.message) })
 
+  const fs = yield* FileSystem.FileSystem
+  /** Tells one state of a session's file from another; undefined where it cannot be told. */
+  const stateOf = (ref: CatalogSession) =>
+    ref.format === "jsonl"
+      ? Effect.orElseSucceed(
+          Effect.map(fs.stat(ref.path), ({ ino, mtime, size }) => `${size} ${String(ino)} ${String(mtime)}`),
+          () => undefined
+        )
+      : Effect.undefined
+  /** What the files of sessions were when they were opened. */
+  const states = new Map<string, string | undefined>()
+
   const opened = yield* RcMap.make({
     lookup: (key: string) =>
-      Effect.flatMap(refOf(key), (ref) => Effect.mapError(open(ref, redactor), failedFor(ref))).pipe(
+      Effect.gen(function* () {
+        const ref = yield* refOf(key)
+        states.set(key, yield* stateOf(ref))
+        return yield* Effect.mapError(open(ref, redactor), failedFor(ref))
+      }).pipe(
         Effect.provideContext(services),
         Effect.catchDefect((defect) => Effect.fail(new ViewFailed({ message: String(defect) })))
       ),
@@ -183,6 +199,10 @@ const make = Effect.fnUntraced(function* (options: ViewerOptions) {
         })
       )
     )
+
+  // A person takes longer to come than a session to be read.
+  const begin = beginOf(options)
+  if (begin.page === "session") yield* Effect.forkScoped(Effect.ignore(using(begin.key, () => undefined)))
 
   const entryAt = (session: ViewedSession, index: number): ViewedEntry | undefined => session.entries[index]
 
@@ -229,7 +249,7 @@ const make = Effect.fnUntraced(function* (options: ViewerOptions) {
   return Viewer.of({
     home: Effect.sync(() => ({
       version: options.version,
-      begin: beginOf(options),
+      begin,
       sessions: options.sessions.length,
       note: options.note,
       hasDataset: options.dataset !== undefined,
@@ -251,7 +271,8 @@ const make = Effect.fnUntraced(function* (options: ViewerOptions) {
     session: (key) =>
       Effect.gen(function* () {
         const ref = yield* refOf(key)
-        yield* RcMap.invalidate(opened, key)
+        const state = yield* stateOf(ref)
+        if (state === undefined || state !== states.get(key)) yield* RcMap.invalidate(opened, key)
         return yield* using(key, (session) => sessionPage(key, session, ref.sizeBytes > WHOLE_BYTES))
       }),
     branch,
