@@ -65,7 +65,7 @@ describe("pi-sessions show --as", () => {
       const { cwd, run } = yield* SessionHome.make
       let lines = 0
       // Parquet holds no lines; what stands in it is made of them by tests of its own.
-      for (const format of FormatName.literals.filter((name) => name !== "parquet")) {
+      for (const format of FormatName.literals.filter((name) => name !== "pi" && name !== "parquet")) {
         for (const name of ["secrets", "project/branches", "project/compacted", "gt/witness-patrol"]) {
           const file = `sessions/${name}.jsonl`
           const out = `${format}-${Path.basename(name)}`

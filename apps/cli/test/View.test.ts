@@ -174,6 +174,39 @@ describe("pi-sessions view", () => {
   )
 })
 
+describe.skipIf(!isBuilt || process.platform !== "linux")("pi-sessions view --open", () => {
+  it.live("tells the browser a file that leads on, and no program the token", () =>
+    Effect.gen(function* () {
+      const cwd = yield* temporaryFolder
+      put(cwd)
+      const told = Path.join(cwd, "told")
+      const opener = `#!/bin/sh\ncp "$1" ${told}.html && stat -c %a "$1" > ${told}.mode && echo "$@" > ${told}\n`
+      Files.writeFileSync(Path.join(cwd, "xdg-open"), opener, { mode: 0o755 })
+      const main = Path.join(import.meta.dirname, "../src/main.ts")
+      const server = spawn(process.execPath, [main, "view", "s.jsonl", "--open"], {
+        cwd,
+        env: { ...process.env, PATH: `${cwd}:${process.env["PATH"]}`, PI_SESSIONS_CWD: cwd, XDG_STATE_HOME: cwd },
+        stdio: ["ignore", "pipe", "ignore"]
+      })
+      const ended = new Promise((resolve) => server.once("exit", resolve))
+      const url = yield* Effect.promise(
+        () =>
+          new Promise<string>((resolve) =>
+            server.stdout.once("data", (chunk: Buffer) => resolve(chunk.toString().trim()))
+          )
+      )
+      while (!Files.existsSync(told)) yield* Effect.sleep("20 millis")
+      server.kill("SIGINT")
+      yield* Effect.promise(() => ended)
+      assert.include(Files.readFileSync(`${told}.html`, "utf8"), `url=${url}"`)
+      assert.strictEqual(Files.readFileSync(`${told}.mode`, "utf8"), "600\n")
+      const given = Files.readFileSync(told, "utf8").trim()
+      assert.match(given, /^\/.*\/open\.html$/u)
+      assert.isFalse(Files.existsSync(given), "it is gone with the server")
+    })
+  )
+})
+
 describe("pi-sessions extract --marks", () => {
   it.live("learns nothing from what was rejected in the viewer", () =>
     Effect.gen(function* () {

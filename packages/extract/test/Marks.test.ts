@@ -22,6 +22,9 @@ const applied = (changes: ReadonlyArray<typeof Change.Type>): Marks.Marks =>
     Marks.none
   )
 
+const isSamePlace = (a: typeof Change.Type, b: typeof Change.Type): boolean =>
+  a.session === b.session && a.entry === b.entry
+
 describe("marks", () => {
   it.effect.prop("are what was set last, before and after they were written", [Schema.Array(Change)], ([changes]) =>
     Effect.gen(function* () {
@@ -40,18 +43,10 @@ describe("marks", () => {
       }
       // Equal marks are equal bytes, whatever the order in which they were set.
       const again = Path.join(folder, "again.json")
-      yield* Marks.write(
-        again,
-        applied(
-          changes
-            .toReversed()
-            .filter(
-              (change, at, all) =>
-                all.findIndex((one) => one.session === change.session && one.entry === change.entry) === at
-            )
-            .reverse()
-        )
-      )
+      const lastOnly = changes
+        .toReversed()
+        .filter((change, at, all) => all.findIndex((one) => isSamePlace(one, change)) === at)
+      yield* Marks.write(again, applied(lastOnly))
       assert.deepStrictEqual(Fs.readFileSync(again), Fs.readFileSync(path))
     }).pipe(Effect.scoped, Effect.provide(NodeServices.layer))
   )
@@ -76,6 +71,29 @@ describe("marks", () => {
       }
     }).pipe(Effect.scoped, Effect.provide(NodeServices.layer))
   )
+})
+
+describe("an answer", () => {
+  it("may be learnt from as its own mark says, else as its session's; a rejected session outdoes both", () => {
+    const may = (session: Marks.Mark | null, entry: Marks.Mark | null, acceptedOnly: boolean): boolean =>
+      Marks.isTarget(
+        { marks: Marks.set(Marks.set(Marks.none, "s", undefined, session), "s", "e", entry), acceptedOnly },
+        "s",
+        "e"
+      )
+    const marks = [null, "accept", "reject"] as const
+    const table = marks.map((session) => marks.map((entry) => [may(session, entry, false), may(session, entry, true)]))
+    const [yes, no, free] = [
+      [true, true],
+      [false, false],
+      [true, false]
+    ]
+    assert.deepStrictEqual(table, [
+      [free, yes, no],
+      [yes, yes, no],
+      [no, no, no]
+    ])
+  })
 })
 
 const session = (id: string, ...answers: ReadonlyArray<string>): string =>

@@ -77,6 +77,12 @@ const Views = HttpApiGroup.make("views", { topLevel: true })
       success: Schema.Int,
       error: errors
     }),
+    HttpApiEndpoint.get("end", "/api/sessions/:key/end", {
+      params: session,
+      query: { entry: Count, leaf: Count },
+      success: Schema.Int,
+      error: errors
+    }),
     HttpApiEndpoint.get("samples", "/api/sessions/:key/samples", {
       params: session,
       success: ViewModel.SamplesPage,

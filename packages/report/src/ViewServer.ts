@@ -7,6 +7,7 @@ import { createHash, randomBytes, timingSafeEqual } from "node:crypto"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as HttpRouter from "effect/http/HttpRouter"
+import * as HttpServerError from "effect/http/HttpServerError"
 import * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
@@ -68,10 +69,13 @@ const guard = ({ assets, token }: ServerOptions) => {
       if (request.method !== "GET" && request.method !== "HEAD" && !isJson) return refuse(403, "only JSON is taken")
       return yield* handle.pipe(
         Effect.provideService(HttpServerRequest.HttpServerRequest, request.modify({ url: rest })),
-        Effect.catchTag("HttpServerError" as never, () => Effect.succeed(refuse(404, "nothing is here")))
+        Effect.catchIf(isNotFound, () => Effect.succeed(refuse(404, "nothing is here")))
       )
     }).pipe(Effect.map(HttpServerResponse.setHeaders(headers)))
 }
+
+const isNotFound = (error: unknown): boolean =>
+  HttpServerError.isHttpServerError(error) && error.reason._tag === "RouteNotFound"
 
 /** The names that this machine calls itself by, with any port. */
 const isOwnHost = (host: string | undefined): boolean =>
@@ -113,6 +117,7 @@ const handlers = HttpApiBuilder.group(
       })
       .handle("picture", ({ params, query }) => viewer.picture(params.key, query.entry, query.picture))
       .handle("find", ({ params, query }) => viewer.find(params.key, query.id))
+      .handle("end", ({ params, query }) => viewer.end(params.key, query.entry, query.leaf))
       .handle("samples", ({ params }) => viewer.samples(params.key))
       .handle("health", ({ params }) => viewer.health(params.key))
       .handle("search", ({ query }) => viewer.search(query.text, query.key))

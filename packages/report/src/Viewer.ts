@@ -16,6 +16,7 @@ import * as Schema from "effect/Schema"
 import * as Semaphore from "effect/Semaphore"
 import { type CatalogSession } from "@pi-sessions/catalog/CatalogSession"
 import { type SessionSearch } from "@pi-sessions/catalog/SessionSearch"
+import { type SessionEntry } from "@pi-sessions/core/SessionLine"
 import { type RedactionSettings } from "@pi-sessions/extract/ExtractOptions"
 import { type FormatName } from "@pi-sessions/extract/FormatName"
 import * as Marks from "@pi-sessions/extract/Marks"
@@ -112,6 +113,8 @@ export class Viewer extends Context.Service<
     readonly picture: (key: string, entry: number, picture: number) => Effect.Effect<ViewModel.Picture, Failure>
     /** Where an entry with that id is; of several the one in the tree. */
     readonly find: (key: string, entryId: string) => Effect.Effect<number, Failure>
+    /** The end of the branch to show an entry on: `leaf`, or the session's, where the entry is on that branch. */
+    readonly end: (key: string, entry: number, leaf: number) => Effect.Effect<number, Failure>
     /** In one session, or in all. */
     readonly search: (text: string, key?: string) => Effect.Effect<ViewModel.Hits, Failure>
     readonly samples: (key: string) => Effect.Effect<ViewModel.SamplesPage, Failure>
@@ -133,11 +136,6 @@ export class Viewer extends Context.Service<
 export const keyOf = (path: string): string => createHash("sha256").update(path).digest("hex").slice(0, 16)
 
 const failed = ({ message }: { readonly message: string }): ViewFailed => new ViewFailed({ message })
-
-interface Rows {
-  readonly of: ViewedSession
-  readonly rows: ReturnType<typeof treeRows>
-}
 
 const make = Effect.fnUntraced(function* (options: ViewerOptions) {
   const services = yield* Effect.context<Needs>()
@@ -226,15 +224,18 @@ const make = Effect.fnUntraced(function* (options: ViewerOptions) {
         .map((entry) => entryRow(session, entry, { most, withPictures }))
     })
 
-  /** The rows of the tree that was looked at last. */
-  const lastRows = new Map<string, Rows>()
+  /** Rows of the trees that are open; of each the two lists that were looked at last. */
+  const trees = new WeakMap<ViewedSession, Map<string, ReturnType<typeof treeRows>>>()
   const rowsOf = (session: ViewedSession, filter: EntryFilter.EntryFilter, all: boolean) => {
+    const lists = trees.get(session) ?? new Map<string, ReturnType<typeof treeRows>>()
+    trees.set(session, lists)
     const name = `${filter} ${all}`
-    const known = lastRows.get(name)
-    if (known?.of === session) return known.rows
-    for (const [other, { of }] of lastRows) if (of !== session || lastRows.size > 1) lastRows.delete(other)
+    const known = lists.get(name)
+    if (known !== undefined) return known
+    const [oldest] = lists.keys()
+    if (lists.size > 1 && oldest !== undefined) lists.delete(oldest)
     const rows = treeRows(session, filter, all)
-    lastRows.set(name, { of: session, rows })
+    lists.set(name, rows)
     return rows
   }
 
@@ -305,6 +306,14 @@ const make = Effect.fnUntraced(function* (options: ViewerOptions) {
             ? Effect.fail(new ViewNotFound({ message: "no such entry is in the session" }))
             : Effect.succeed(index)
       ),
+    end: (key, entry, leaf) =>
+      using(key, (session) => {
+        const { tree } = session
+        const at = entryAt(session, entry)
+        const ends = [entryAt(session, leaf), tree.getLeafEntry()]
+        const found = ends.find((end) => at !== undefined && tree.branchAt(end?.id ?? null).includes(at))
+        return indexesOf([found ?? lastBelow(session, at) ?? {}])[0] ?? entry
+      }),
     search: (text, key) =>
       Effect.gen(function* () {
         const sessions = key === undefined ? options.sessions : [yield* refOf(key)]
@@ -359,6 +368,16 @@ const make = Effect.fnUntraced(function* (options: ViewerOptions) {
       }).pipe(marking.withPermits(1), Effect.provideContext(services))
   })
 })
+
+/** The end of the branch that goes on from an entry with what was appended last. */
+const lastBelow = ({ tree }: ViewedSession, entry: SessionEntry | undefined): SessionEntry | undefined => {
+  let end = entry
+  for (;;) {
+    const next: SessionEntry | undefined = end?.id == null ? undefined : tree.children(end.id).at(-1)
+    if (next === undefined) return end
+    end = next
+  }
+}
 
 const TOO_LARGE = `larger than ${WHOLE_BYTES >> 20} MiB, so it is not read whole here; the commands show --as and doctor do`
 

@@ -48,6 +48,15 @@ const shown = async (page: Page): Promise<ReadonlyArray<string>> => {
   return texts(page, ".talk .entry .id")
 }
 
+/** Waits for what comes in a moment. */
+const until = async (isSo: () => Promise<boolean>): Promise<void> => {
+  const end = performance.now() + 30_000
+  while (!(await isSo())) {
+    if (performance.now() > end) throw new Error("it never came")
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
 const only = (events: ReadonlyArray<string>): void => assert.deepStrictEqual(events, [])
 
 describe.skipIf(missing !== undefined)("a person", () => {
@@ -109,17 +118,18 @@ describe.skipIf(missing !== undefined)("a person", () => {
       yield* run(async () => {
         const whole = await shown(page)
         const filter = page.locator("label", { hasText: "show" }).locator("select")
-        const kinds = async (name: string): Promise<ReadonlyArray<string>> => {
-          await filter.selectOption(name)
-          await page.waitForTimeout(50)
-          await shown(page)
-          return [...new Set(await texts(page, ".talk .entry header strong"))]
-        }
-        assert.deepStrictEqual(await kinds("user-only"), ["user"])
-        assert.notInclude(await kinds("no-tools"), "tool result")
-        assert.include(await kinds("all"), "model")
+        const kinds = async (): Promise<ReadonlyArray<string>> => [
+          ...new Set(await texts(page, ".talk .entry header strong"))
+        ]
+        await filter.selectOption("user-only")
+        await until(async () => (await kinds()).join() === "user")
+        await filter.selectOption("no-tools")
+        await until(async () => (await kinds()).includes("assistant"))
+        assert.notInclude(await kinds(), "tool result")
+        await filter.selectOption("all")
+        await until(async () => (await kinds()).includes("model"))
         await filter.selectOption("default")
-        await page.waitForTimeout(50)
+        await until(async () => !(await kinds()).includes("model"))
         assert.deepStrictEqual(await shown(page), whole)
         await page.locator(".talk").focus()
         assert.strictEqual(await page.locator(".inside").count(), 0)
@@ -134,6 +144,46 @@ describe.skipIf(missing !== undefined)("a person", () => {
         assert.strictEqual(await page.locator(".inside").count(), await page.locator(".entry.selected .inside").count())
       })
       only(events)
+    }).pipe(Effect.scoped, Effect.provide(services))
+  )
+
+  it.live("has all of it in a file without a server: list, tree, branches, filters, search, samples, health", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const options = yield* optionsOf(sessions)
+      const { html, left } = yield* ViewFile.make({ assets: Browsers.assets(), mostBytes: 1 << 30 }).pipe(
+        Effect.provide(Viewer.layer(options))
+      )
+      assert.deepStrictEqual(left, [])
+      const out = Path.join(folder, "out.html")
+      Fs.writeFileSync(out, html)
+      const { events, page, requests } = yield* Browsers.watched(yield* Browsers.browser)
+      yield* run(async () => {
+        await page.goto(Url.pathToFileURL(out).href)
+        await page.waitForSelector("text=witness patrol")
+        assert.strictEqual(await page.locator(".session").count(), 9)
+        assert.strictEqual(await page.locator("button.mark").count(), 0)
+        await page.locator(".session a", { hasText: "Which test framework" }).click()
+        await page.waitForSelector(".tree-row .what")
+        await page.locator(".tree-row", { hasText: "jest is in." }).click()
+        await page.waitForSelector(".talk .entry >> text=jest is in.")
+        await page.keyboard.press("[")
+        await page.waitForSelector(".talk .entry >> text=vitest is in")
+        await page.locator("label", { hasText: "show" }).locator("select").selectOption("user-only")
+        await page.waitForFunction(() => document.querySelector(".talk .entry.assistant") === null)
+        await page.locator("label", { hasText: "show" }).locator("select").selectOption("default")
+        await page.keyboard.press("/")
+        await page.keyboard.type("270 packages")
+        await page.keyboard.press("Enter")
+        await page.locator(".hit").first().click()
+        await page.waitForSelector(".talk .entry.selected >> text=270 packages")
+        await page.locator(".tabs a", { hasText: "Samples" }).click()
+        await page.waitForSelector(".made.target")
+        await page.locator(".tabs a", { hasText: "Health" }).click()
+        await page.waitForSelector("text=nothing is wrong with the session")
+      })
+      only(events)
+      assert.strictEqual(requests.filter((one) => !one.startsWith("file:") && !one.startsWith("data:")).length, 0)
     }).pipe(Effect.scoped, Effect.provide(services))
   )
 

@@ -209,6 +209,42 @@ describe("a session", () => {
     }).pipe(Effect.scoped, Effect.provide(services))
   )
 
+  it.live("shows an entry on the branch that is shown, else on the active one, else on its own", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const user = (id: string, parentId: string | null) => ({
+        type: "message",
+        id,
+        parentId,
+        timestamp: TIME,
+        message: { role: "user", content: id }
+      })
+      const file = writeSession(Path.join(folder, "one.jsonl"), [
+        { type: "session", version: 3, id: "s", timestamp: TIME, cwd: "/" },
+        user("a", null),
+        user("b", "a"),
+        user("c", "b"),
+        user("d", "b"),
+        user("e", "d"),
+        user("f", "a"),
+        user("g", "f"),
+        user("other", null)
+      ])
+      const { url } = yield* serve(yield* optionsOf(folder))
+      const ids = ["a", "b", "c", "d", "e", "f", "g", "other"]
+      const end = (entry: string, leaf: string) =>
+        Effect.map(
+          json<number>(`${url}api/sessions/${keyOf(file)}/end?entry=${ids.indexOf(entry)}&leaf=${ids.indexOf(leaf)}`),
+          (index) => ids[index]
+        )
+      assert.strictEqual(yield* end("b", "c"), "c")
+      assert.strictEqual(yield* end("f", "c"), "g")
+      assert.strictEqual(yield* end("d", "c"), "e")
+      assert.strictEqual(yield* end("b", "g"), "e")
+      assert.strictEqual(yield* end("other", "g"), "other")
+    }).pipe(Effect.scoped, Effect.provide(services))
+  )
+
   it.live("of every kind of damage has its tree and its entries", () =>
     Effect.gen(function* () {
       const { url } = yield* serve(yield* optionsOf(fixtures))

@@ -73,6 +73,8 @@ const inFile = (text: string): Answers => {
       const index = Array.isArray(all) ? all.findLastIndex((row: ViewModel.EntryRow) => row.id === given.get("id")) : -1
       return index < 0 ? undefined : index
     }
+    if (kind === "sessions" && what === "end")
+      return endOf(answers, key, Number(given.get("entry")), Number(given.get("leaf")))
     if (kind === "sessions" && what === "tree") {
       const name = `sessions/${key}/tree?filter=${given.get("filter")}${given.has("all") ? "&all=1" : ""}`
       return rows(name, Number(given.get("from")), Number(given.get("count")))
@@ -80,16 +82,35 @@ const inFile = (text: string): Answers => {
     return answers.get(address)
   }
   return {
-    get: async (address) => {
+    get: async <A>(address: string): Promise<A> => {
       const found = find(address)
-      if (found === undefined) throw new Error("this is not in the file")
-      // What a file holds was written as the answer to this very question.
-      return found as never
+      if (!isAnswer<A>(found)) throw new Error("this is not in the file")
+      return found
     },
     mark: undefined,
     isFile: true
   }
 }
+
+/** The end of the branch to show an entry on: the one that is shown, or the active one, where the entry is on it. */
+const endOf = (answers: ReadonlyMap<string, unknown>, key: string, entry: number, leaf: number): number | undefined => {
+  const page = answers.get(`sessions/${key}`)
+  const rows = answers.get(`sessions/${key}/entries`)
+  if (!isAnswer<ViewModel.SessionPage>(page) || !isAnswer<ReadonlyArray<ViewModel.EntryRow>>(rows)) return undefined
+  const above = (end: number | null): ReadonlySet<number> => {
+    const branch = new Set<number>()
+    for (let at = end; at !== null && !branch.has(at); at = rows[at]?.parent ?? null) branch.add(at)
+    return branch
+  }
+  for (const end of [leaf, page.leaf ?? leaf]) if (above(end).has(entry)) return end
+  const last = new Map(rows.map((row) => [row.parent, row.entry]))
+  let end = entry
+  for (let next = last.get(end); next !== undefined && next > end; next = last.get(end)) end = next
+  return end
+}
+
+/** What a file holds was written as the answer to this very question. */
+const isAnswer = <A>(found: unknown): found is A => found !== undefined
 
 /** Looks through the entries of the file, as they are shown. */
 const search = (answers: ReadonlyMap<string, unknown>, text: string, only: string | null): ViewModel.Hits => {
@@ -97,8 +118,8 @@ const search = (answers: ReadonlyMap<string, unknown>, text: string, only: strin
   const hits: Array<ViewModel.Hit> = []
   for (const [address, rows] of answers) {
     const [, key = ""] = /^sessions\/([\da-f]{16})\/entries$/u.exec(address) ?? []
-    if (key === "" || !Array.isArray(rows) || (only !== null && only !== key)) continue
-    for (const row of rows as ReadonlyArray<ViewModel.EntryRow>) {
+    if (key === "" || (only !== null && only !== key) || !isAnswer<ReadonlyArray<ViewModel.EntryRow>>(rows)) continue
+    for (const row of rows) {
       const found = row.parts.map(textOf).find((one) => one.toLowerCase().includes(wanted))
       if (found === undefined || hits.length >= 100) continue
       const at = found.toLowerCase().indexOf(wanted)

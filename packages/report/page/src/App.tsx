@@ -20,6 +20,9 @@ export const App = ({ answers }: { readonly answers: Answers }): JSX.Element => 
   )
 }
 
+/** Ids are what sessions say, and one may be called `constructor`. */
+const bare = (marks: ViewModel.Marks): ViewModel.Marks => Object.assign(Object.create(null), marks)
+
 const placeOf = ({ begin }: ViewModel.Home): Address.Place =>
   begin.page === "session"
     ? Address.session(begin.key)
@@ -39,7 +42,10 @@ const Whole = ({ answers, home }: { readonly answers: Answers; readonly home: Vi
     return () => removeEventListener("hashchange", changed)
   }, [home])
   useEffect(() => {
-    answers.get<ViewModel.Marks>("marks").then(setMarks, () => setMarks({}))
+    answers.get<ViewModel.Marks>("marks").then(
+      (all) => setMarks(bare(all)),
+      () => setMarks({})
+    )
   }, [answers])
 
   const go = useCallback((to: Address.Place, replace = false) => {
@@ -66,7 +72,7 @@ const Whole = ({ answers, home }: { readonly answers: Answers; readonly home: Vi
             const after = before === wanted ? null : wanted
             mark({ session, ...(entry === undefined ? {} : { entry }), mark: after }).then(
               (all) => {
-                setMarks(all)
+                setMarks(bare(all))
                 const what = entry === undefined ? "session" : "entry"
                 say(after === null ? `the mark is off the ${what}` : `${what} marked: ${after}`)
               },

@@ -1,6 +1,6 @@
 /** The keyboard: every part of the page says which keys it takes, and the help lists those that work now. */
 import { type JSX } from "preact"
-import { useEffect, useRef } from "preact/hooks"
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks"
 
 export type KeyMap = { readonly [keys: string]: readonly [what: string, act: () => void] }
 
@@ -34,7 +34,8 @@ const onKeyDown = (event: KeyboardEvent): void => {
 export const useKeys = (map: KeyMap): void => {
   const ref = useRef(map)
   ref.current = map
-  useEffect(() => {
+  // As soon as the part is there: a key may follow at once.
+  useLayoutEffect(() => {
     if (maps.length === 0) addEventListener("keydown", onKeyDown)
     maps.push(ref)
     return () => {

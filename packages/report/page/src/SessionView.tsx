@@ -64,7 +64,7 @@ const Opened = (props: { readonly session: ViewModel.SessionPage; readonly place
   const goTo = useCallback(
     async (entry: number) => {
       if (leaf === undefined) return
-      const end = await endBelow(answers, session, leaf, entry)
+      const end = await answers.get<number>(`sessions/${session.key}/end?entry=${entry}&leaf=${leaf}`)
       show({ view: "talk", at: entry, leaf: end === session.leaf ? undefined : end })
     },
     [answers, session, leaf, show]
@@ -203,23 +203,6 @@ const Opened = (props: { readonly session: ViewModel.SessionPage; readonly place
       {place.view === "health" && <SessionHealthView sessionKey={session.key} />}
     </section>
   )
-}
-
-/** The end of the branch to show an entry on: the one that is shown, where the entry is on it. */
-const endBelow = async (
-  answers: ReturnType<typeof usePage>["answers"],
-  session: ViewModel.SessionPage,
-  leaf: number,
-  entry: number
-): Promise<number> => {
-  for (const end of new Set([leaf, session.leaf ?? leaf, ...session.branches.slice(0, 20).map((one) => one.entry)])) {
-    const ranges = await answers.get<ViewModel.Ranges>(`sessions/${session.key}/branch?leaf=${end}&filter=all`)
-    for (let at = 0; at + 1 < ranges.length; at += 2) {
-      const first = ranges[at] ?? 0
-      if (entry >= first && entry < first + (ranges[at + 1] ?? 0)) return end
-    }
-  }
-  return entry
 }
 
 const FoundHere = (props: {
