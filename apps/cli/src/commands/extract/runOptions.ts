@@ -8,7 +8,6 @@ import * as SessionDiscovery from "@pi-sessions/catalog/SessionDiscovery"
 import * as GasTown from "@pi-sessions/core/GasTown"
 import { Extract } from "@pi-sessions/extract/Extract"
 import { type ExtractOptions, type ExtractProgress } from "@pi-sessions/extract/ExtractOptions"
-import * as WorkerThreads from "@pi-sessions/extract/WorkerThreads"
 import { UsageError } from "../../Exit.ts"
 import { Invocation } from "../../Invocation.ts"
 import { inState } from "../../StateFolder.ts"
@@ -16,6 +15,7 @@ import { VERSION } from "../../Version.ts"
 import * as StoredSessions from "../../StoredSessions.ts"
 import { type SameInput } from "../extract.ts"
 import { chosen } from "./chosenOptions.ts"
+import * as Workers from "./workers.ts"
 
 const defaultOut = (rigs: ReadonlyArray<string>, roles: ReadonlyArray<string>): string => {
   const chosen = [...rigs, ...roles].map((name) => name.replace(/[^\p{L}\p{N}._-]+/gu, "-").replace(/^-|-$/g, ""))
@@ -86,10 +86,5 @@ export const services = Effect.fnUntraced(function* (sessions: ReadonlyArray<str
     if (why !== "--sessions") yield* invocation.note(`sessions: ${path} (${why})`)
   }
   const source = StoredSessions.layerPaths(roots.map(({ path }) => path))
-  return Extract.layerWith.pipe(Layer.provide(WorkerThreads.layer({ entry: ENTRY, threads })), Layer.provide(source))
+  return Extract.layerWith.pipe(Layer.provide(Workers.layer(threads)), Layer.provide(source))
 })
-
-/** Beside this program's own module, bundled or not. */
-const ENTRY = import.meta.url.endsWith(".ts")
-  ? new URL("../../extractWorker.ts", import.meta.url)
-  : new URL("./extractWorker.js", import.meta.url)

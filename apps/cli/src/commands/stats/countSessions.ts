@@ -18,6 +18,7 @@ import * as Interruption from "../../Interruption.ts"
 import { Invocation } from "../../Invocation.ts"
 import * as PointInTime from "../../PointInTime.ts"
 import * as ResultPrinter from "../../ResultPrinter.ts"
+import * as Workers from "../extract/workers.ts"
 import * as StoredSessions from "../../StoredSessions.ts"
 import { reasoningOf } from "../extract/chosenOptions.ts"
 import { redactionOf } from "../extract/redaction.ts"
@@ -140,7 +141,7 @@ export const run = Effect.fnUntraced(function* (input: Input) {
   const sources = StoredSessions.layerPaths(roots.map(({ path }) => path))
   const report = yield* count(input).pipe(
     Effect.ensuring(invocation.progress("")),
-    Effect.provide(Layer.provideMerge(Extract.layer, sources)),
+    Effect.provide(Layer.provideMerge(Layer.provide(Extract.layerWith, Workers.layer()), sources)),
     Effect.mapError((error) => {
       if (error._tag === "UsageError" || error._tag === "CommandFailed") return error
       const text = error.message
