@@ -36,16 +36,16 @@ export class SessionEvidence {
 
   /** Whether further lines would tell nothing more. */
   get complete(): boolean {
-    return !this.#withSignature && this.#header !== undefined && this.#lines.length === FIRST_LINES
+    const isEnough = this.#lines.length === FIRST_LINES && this.#openings.found.length > 0
+    return !this.#withSignature && this.#header !== undefined && isEnough
   }
 
   push(line: SessionLine): void {
     if (line instanceof HeaderLine) this.#header ??= line
-    if (!(line instanceof SessionEntry) || line.type !== "message") return
-    if (this.#lines.length < FIRST_LINES) {
-      this.#lines.push(hash("sha1", line.bytes, "hex").slice(0, 24))
-      this.#openings.push(line)
-    }
+    if (!(line instanceof SessionEntry)) return
+    this.#openings.push(line)
+    if (line.type !== "message") return
+    if (this.#lines.length < FIRST_LINES) this.#lines.push(hash("sha1", line.bytes, "hex").slice(0, 24))
     if (this.#withSignature) sayings(line, this.#said)
   }
 
@@ -81,8 +81,9 @@ const sayings = (entry: SessionEntry, said: MinHash.MinHash): void => {
 }
 
 /**
- * What was said up to the first answer of each conversation in a session. Two samples can have a target in common only
- * where their sessions begin alike (or one was made of the other).
+ * What was said up to the first answer of each conversation in a session, and what compactions said: a model is sent
+ * either from the beginning on. So two samples can have a target in common only where their sessions share one of these,
+ * or one session was made of the other.
  */
 class Openings {
   readonly found: Array<string> = []
@@ -90,6 +91,7 @@ class Openings {
   readonly #unanswered = new Map<string | null, string>([[null, ""]])
 
   push(entry: SessionEntry): void {
+    if (entry.type === "compaction") this.found.push(digest(`compacted ${stringAt(entry.decode(), "summary") ?? ""}`))
     const before = this.#unanswered.get(entry.parentId)
     if (before === undefined) return
     const said = entry.role === "user" || entry.role === "assistant" ? spoken(entry) : ""

@@ -42,8 +42,8 @@ export interface Kin {
 export interface Workers {
   /** How many things are done at once. */
   readonly width: number
-  /** Does not fail: what cannot be read is a row. */
-  readonly look: (ref: SessionRef, question: Question) => Effect.Effect<Look>
+  /** What cannot be read is a row; it fails only where there is nobody to look. */
+  readonly look: (ref: SessionRef, question: Question) => Effect.Effect<Look, SessionFileError>
   /** A part for each of the sessions, in their order. Where lines go to files, these are new ones in `folder`. */
   readonly parts: (kin: Kin, folder: string) => Stream.Stream<MadePart | StoredPart, SessionFileError>
 }

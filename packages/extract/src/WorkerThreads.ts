@@ -59,18 +59,19 @@ const open = Effect.fn("WorkerThreads.open")(function* (entry: URL, settings: Wo
     yield* Queue.offer(idle, thread)
   }
   const ask = (request: Request) =>
-    Effect.acquireUseRelease(
-      Queue.take(idle),
-      (thread) => thread.ask(request),
-      // Who was interrupted leaves a thread that still answers; it is asked again only after the end of all.
-      (thread, exit) => (Exit.hasInterrupts(exit) ? Effect.void : Queue.offer(idle, thread))
+    Effect.uninterruptibleMask((restore) =>
+      Effect.flatMap(restore(Queue.take(idle)), (thread) =>
+        restore(thread.ask(request)).pipe(
+          // Who was interrupted leaves a thread that still answers; nobody asks it again.
+          Effect.onExit((exit) => (Exit.hasInterrupts(exit) ? Effect.void : Queue.offer(idle, thread)))
+        )
+      )
     )
   const workers: Workers = {
     width: AHEAD * count,
     look: (ref, question) =>
       ask({ _tag: "Look", ref, question }).pipe(
-        Effect.flatMap((reply) => (reply._tag === "Look" ? Effect.succeed(reply.look) : Effect.die(UNEXPECTED))),
-        Effect.orDie
+        Effect.flatMap((reply) => (reply._tag === "Look" ? Effect.succeed(reply.look) : Effect.die(UNEXPECTED)))
       ),
     parts: (kin, folder) =>
       Stream.unwrap(
