@@ -107,6 +107,23 @@ describe("extract", () => {
     })
   )
 
+  it.live("ends at once when it is interrupted, in whatever it is, and with threads too", () =>
+    Effect.gen(function* () {
+      const { root, start } = yield* workbench
+      const statuses: Array<number | null> = []
+      for (const [at, wait] of [300, 500, 700, 900].entries()) {
+        const child = start(["extract", "--workers", "2", "--out", Path.join(root, `out-${at}`)])
+        const closed = new Promise<number | null>((resolve) => child.on("close", resolve))
+        yield* Effect.sleep(wait)
+        child.kill("SIGINT")
+        const status = yield* Effect.promise(() => closed).pipe(Effect.timeout("60 seconds"))
+        statuses.push(status)
+      }
+      // Before the program has begun the signal ends it; a run that was through by then is done.
+      for (const status of statuses) assert.include([130, 0, null], status)
+    })
+  )
+
   it.live("goes on after a kill, and takes nothing from a run that is alive", () =>
     Effect.gen(function* () {
       const { call, root, start } = yield* workbench

@@ -148,7 +148,11 @@ const partsOf = (
     })
   )
 
-const isWhole = Effect.fnUntraced(function* ({ files = [], pieces }: StoredPart) {
+/** Whether what was made before lies there as it was written. */
+export const isWhole = Effect.fnUntraced(function* ({
+  files = [],
+  pieces
+}: StoredPart): Effect.fn.Return<boolean, never, FileSystem.FileSystem> {
   for (const file of files) if (!(yield* LooseFile.isWhole(file))) return false
   for (const { range } of pieces) if (!(yield* LinesFile.isWhole(range))) return false
   return true

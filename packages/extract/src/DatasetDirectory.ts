@@ -1,29 +1,17 @@
-/**
- * The directory a run writes to. Ours is one that is absent, empty, or holds the report of an earlier run; anything else
- * is left alone (names that begin with a dot do not count: nothing of ours is called so). A file appears whole or not at
- * all: it is written under a temporary name and renamed when it is done. The report comes last.
- */
+/** The files of a dataset while a run writes them: which lines go to which, and what they will be called. */
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
-import * as Option from "effect/Option"
 import * as Path from "effect/Path"
-import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import type * as GasTown from "@pi-sessions/core/GasTown"
-import * as SafeWrite from "@pi-sessions/session-file/SafeWrite"
 import { SessionFileError, fromPlatform } from "@pi-sessions/session-file/SessionFileError"
-import { OutputNotOurs } from "./ExtractError.ts"
-import { type ExtractReport, REPORT_KIND } from "./ExtractReport.ts"
+import { type ExtractReport } from "./ExtractReport.ts"
 import * as LooseFile from "./LooseFile.ts"
 import { type LinesFile, type LinesRange } from "./LinesFile.ts"
+import { REPORT_FILE, type Staged, type Text } from "./Publication.ts"
 import { type RunFolder } from "./RunFolder.ts"
 import { type DataFile, type DatasetFile, type SampleContainer, type Sidecar } from "./Sample.ts"
 import { type Recorded, Split } from "./Splits.ts"
-
-const REPORT_FILE = "report.json"
-
-/** What lines and sidecars are called; nothing else is taken away, whatever a report says. */
-const OURS = new Set([".jsonl", ".json", ".yml", ".md", ".parquet"])
 
 /** The file of a split that holds lines of one shape, where the format has no names of its own; or of one role's. */
 export const fileName = (split: Split, file: DatasetFile, role?: GasTown.Role): string =>
@@ -32,46 +20,7 @@ export const fileName = (split: Split, file: DatasetFile, role?: GasTown.Role): 
 /** The n-th file of those that lines of one kind are spread over, from 1. */
 const numbered = (name: string, n: number): string => name.replace(/(?=\.jsonl$)/u, `-${String(n).padStart(5, "0")}`)
 
-/** What files that hold no lines are called, as far as they are taken away. */
-const LOOSE = /^(?:images|train|validation)\/[^/\\]+$/u
-
 const byPath = (a: { readonly path: string }, b: { readonly path: string }): number => (a.path < b.path ? -1 : 1)
-
-/** How many foreign files an error names. */
-const NAMED = 5
-
-const EarlierReport = Schema.Struct({
-  kind: Schema.Literals([REPORT_KIND, "pi-sessions/extract-report/1"]),
-  outputs: Schema.Struct({
-    files: Schema.optionalKey(Schema.Array(Schema.Struct({ path: Schema.String }))),
-    sidecars: Schema.optionalKey(Schema.Array(Schema.String)),
-    loose: Schema.optionalKey(Schema.Array(Schema.Struct({ path: Schema.String })))
-  })
-})
-const decodeReport = Schema.decodeUnknownResult(Schema.fromJsonString(EarlierReport))
-
-/** The report of an earlier run in `out`; undefined when there is none. */
-const earlierReport = Effect.fnUntraced(function* (out: string) {
-  const fs = yield* FileSystem.FileSystem
-  const path = yield* Path.Path
-  const text = yield* Effect.orElseSucceed(fs.readFileString(path.resolve(out, REPORT_FILE)), () => "")
-  return Option.getOrUndefined(Result.getSuccess(decodeReport(text)))
-})
-
-/** Fails when `out` holds what is not ours. Changes nothing. */
-export const check = Effect.fn("DatasetDirectory.check")(function* (
-  out: string
-): Effect.fn.Return<void, OutputNotOurs | SessionFileError, FileSystem.FileSystem | Path.Path> {
-  const fs = yield* FileSystem.FileSystem
-  const names = yield* fs.readDirectory(out).pipe(
-    Effect.catchReason("PlatformError", "NotFound", () => Effect.succeed([])),
-    Effect.mapError(fromPlatform(out, "write"))
-  )
-  const files = names.filter((name) => !name.startsWith(".")).sort()
-  if (files.length === 0) return
-  if ((yield* earlierReport(out)) !== undefined) return
-  return yield* new OutputNotOurs({ path: out, files: files.slice(0, NAMED) })
-})
 
 /** One of the files of a dataset, by its name in the directory. */
 export type TargetFile = Omit<DataFile, "lines">
@@ -103,23 +52,20 @@ export interface WriteOptions {
 }
 
 /**
- * Writes the lines that `use` hands over, in that order, into the folder of a run, and then to `out`, which must exist.
- * They replace those of an earlier run when `use` succeeds; when it does not, nothing has changed. Gives what `use` gave,
- * and the files: that of the training split always, others when they have lines.
+ * Writes the lines that `use` hands over, in that order, into the folder of a run. Gives what is to be published, and what
+ * the report will say of it: the file of the training split always, others when they have lines.
  */
-export const writeSamples = Effect.fnUntraced(function* <A, E, R>(
+export const stage = Effect.fnUntraced(function* <E, R>(
   out: string,
   folder: RunFolder,
   options: WriteOptions,
-  use: (files: DatasetFiles) => Effect.Effect<A, E, R>
+  use: (files: DatasetFiles) => Effect.Effect<void, E, R>
 ): Effect.fn.Return<
-  { readonly result: A; readonly outputs: ExtractReport["outputs"] },
+  { readonly staged: Staged; readonly outputs: ExtractReport["outputs"] },
   E | SessionFileError,
   R | FileSystem.FileSystem | Path.Path
 > {
-  const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
-  const failed = fromPlatform(out, "write")
   const opened = new Map<string, { readonly file: LinesFile; readonly target: TargetFile }>()
   const latest = new Map<string, { readonly file: LinesFile; readonly number: number }>()
   const open = Effect.fnUntraced(function* (target: TargetFile) {
@@ -147,41 +93,16 @@ export const writeSamples = Effect.fnUntraced(function* <A, E, R>(
     }
   })
   if (options.train.role === undefined && !options.isLoose) yield* open(options.train)
-  const result = yield* use({
+  yield* use({
     append: (to, lines) => Effect.flatMap(open(to), (file) => file.append(lines)),
     copy: (to, range) => Effect.flatMap(open(to), (file) => file.copy(range)),
     keep: (file, split) => Effect.provideContext(keep(file, split), services)
   })
   if (opened.size === 0 && !options.isLoose) yield* open(options.train)
-  const before = yield* earlierReport(out)
   const files = [...opened.values()].sort((a, b) => (a.target.name < b.target.name ? -1 : 1))
   for (const { file } of files) yield* file.sync
   const ready = yield* Effect.forEach(files, ({ file, target }) => readyFile(file, target, options.container))
   const sidecars = options.sidecars(ready.map(({ from: _from, sha256: _sha256, ...file }) => file))
-  yield* folder.done
-  for (const { from, name } of ready) {
-    const to = path.resolve(out, name)
-    yield* fs.rename(from, to).pipe(Effect.mapError(fromPlatform(to, "write")))
-  }
-  yield* LooseFile.place(out, [...loose.values()])
-  for (const { name, text } of sidecars) {
-    const target = path.resolve(out, name)
-    const bytes = new TextEncoder().encode(text)
-    yield* SafeWrite.write(target, [bytes], "replace").pipe(Effect.mapError(fromPlatform(target, "write")))
-  }
-  // A file of an earlier run that this one has not written would pass for a part of it.
-  const written = new Set([...ready, ...sidecars].map(({ name }) => name))
-  for (const told of [...(before?.outputs.files ?? []).map((file) => file.path), ...(before?.outputs.sidecars ?? [])]) {
-    const old = path.resolve(out, told)
-    const isOurs = path.dirname(old) === path.resolve(out) && OURS.has(path.extname(old))
-    const isStale = isOurs && path.basename(old) !== REPORT_FILE && !written.has(path.basename(old))
-    if (isStale) yield* fs.remove(old, { force: true }).pipe(Effect.mapError(failed))
-  }
-  for (const { path: old } of before?.outputs.loose ?? []) {
-    if (LOOSE.test(old) && !loose.has(old))
-      yield* fs.remove(path.join(out, old), { force: true }).pipe(Effect.mapError(failed))
-  }
-  yield* SafeWrite.syncDirectory(path.resolve(out)).pipe(Effect.mapError(failed))
   const inOut = (name: string) => path.resolve(out, name)
   const isTrain = ({ file, name, split }: DataFile) =>
     options.train.role === undefined
@@ -198,7 +119,12 @@ export const writeSamples = Effect.fnUntraced(function* <A, E, R>(
     ...(sidecars.length === 0 ? {} : { sidecars: sidecars.map(({ name }) => inOut(name)) }),
     report: inOut(REPORT_FILE)
   }
-  return { result, outputs }
+  const staged = {
+    files: ready.map(({ from, name }) => ({ from, name })),
+    loose: [...loose.values()],
+    texts: sidecars
+  }
+  return { staged, outputs }
 })
 
 /** The n-th file that lines of one kind are written to. */
@@ -250,45 +176,8 @@ export const readSplits = Effect.fn("DatasetDirectory.readSplits")(function* (
   return new Map(Object.entries(sessions))
 })
 
-/** Records the splits for later runs; those of sessions that are gone are kept. */
-export const writeSplits = Effect.fn("DatasetDirectory.writeSplits")(function* (
-  out: string,
-  splits: Recorded
-): Effect.fn.Return<void, SessionFileError, FileSystem.FileSystem | Path.Path> {
-  const path = yield* Path.Path
-  const file = path.resolve(out, SPLITS_FILE)
-  const sessions = Object.fromEntries([...splits].sort(([a], [b]) => (a < b ? -1 : 1)))
-  const bytes = new TextEncoder().encode(`${JSON.stringify({ kind: SPLITS_KIND, sessions }, undefined, 1)}\n`)
-  yield* SafeWrite.write(file, [bytes], "replace").pipe(Effect.mapError(fromPlatform(file, "write")))
-})
-
-/** Writes a text beside the data, unless one is there that has not its `mark`; the directory must exist. */
-export const writeText = Effect.fn("DatasetDirectory.writeText")(function* (
-  out: string,
-  name: string,
-  text: string,
-  mark = ""
-): Effect.fn.Return<void, SessionFileError, FileSystem.FileSystem | Path.Path> {
-  const fs = yield* FileSystem.FileSystem
-  const path = yield* Path.Path
-  const target = path.resolve(out, name)
-  const there = yield* fs.readFileString(target).pipe(
-    Effect.catchReason("PlatformError", "NotFound", () => Effect.succeed(mark)),
-    Effect.mapError(fromPlatform(target, "read"))
-  )
-  if (!there.includes(mark)) return
-  yield* SafeWrite.write(target, [new TextEncoder().encode(text)], "replace").pipe(
-    Effect.mapError(fromPlatform(target, "write"))
-  )
-})
-
-/** Writes the report as it may be seen with the data; the directory must exist. */
-export const writeReport = Effect.fn("DatasetDirectory.writeReport")(function* (
-  out: string,
-  report: ExtractReport
-): Effect.fn.Return<void, SessionFileError, FileSystem.FileSystem | Path.Path> {
-  const path = yield* Path.Path
-  const target = path.resolve(out, REPORT_FILE)
-  const bytes = new TextEncoder().encode(`${JSON.stringify(report, undefined, 2)}\n`)
-  yield* SafeWrite.write(target, [bytes], "replace").pipe(Effect.mapError(fromPlatform(target, "write")))
-})
+/** The record for later runs; that of sessions that are gone is kept. */
+export const splitsText = (splits: { readonly [key: string]: Split }): Text => {
+  const sessions = Object.fromEntries(Object.entries(splits).sort(([a], [b]) => (a < b ? -1 : 1)))
+  return { name: SPLITS_FILE, text: `${JSON.stringify({ kind: SPLITS_KIND, sessions }, undefined, 1)}\n` }
+}

@@ -13,6 +13,7 @@ export const MANIFEST_FILE = "manifest.json"
 const settingsOf = (options: ExtractOptions, model: string | undefined) => {
   const {
     given,
+    fresh: _fresh,
     ledger: _ledger,
     marks,
     onProgress: _,

@@ -7,8 +7,9 @@ import * as FileSystem from "effect/FileSystem"
 import * as Path from "effect/Path"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import * as SafeWrite from "@pi-sessions/session-file/SafeWrite"
 import { type SessionFileError, fromPlatform } from "@pi-sessions/session-file/SessionFileError"
+import * as DatasetAssembly from "./DatasetAssembly.ts"
+import { type Text } from "./Publication.ts"
 import { type StoredPart } from "./DatasetPart.ts"
 import { PlanMismatch } from "./ExtractError.ts"
 import { JournaledPart } from "./RunFolder.ts"
@@ -71,17 +72,26 @@ export const read = Effect.fn("DatasetShard.read")(function* (
   return { ...head.success, parts }
 })
 
-/** Says that the shard is whole; its files of lines must be in the directory. */
-export const write = Effect.fn("DatasetShard.write")(function* (
-  directory: string,
-  { of, parts, plan, shard }: DatasetShard
-): Effect.fn.Return<void, SessionFileError, FileSystem.FileSystem | Path.Path> {
+/** What says that the shard is whole. */
+export const textOf = ({ of, parts, plan, shard }: DatasetShard): Text => {
+  const lines = [{ kind: KIND, plan, shard, of }, ...[...parts].map(([key, part]) => ({ key, part }))]
+  return { name: SHARD_FILE, text: lines.map((line) => `${JSON.stringify(line)}\n`).join("") }
+}
+
+/** Whether the files of the shard are still as they were written. */
+export const isWhole = Effect.fnUntraced(function* ({
+  parts
+}: DatasetShard): Effect.fn.Return<boolean, never, FileSystem.FileSystem> {
+  for (const part of parts.values()) if (!(yield* DatasetAssembly.isWhole(part))) return false
+  return true
+})
+
+/** Whether a directory holds a shard, be it damaged. */
+export const isOne = Effect.fnUntraced(function* (
+  directory: string
+): Effect.fn.Return<boolean, never, FileSystem.FileSystem | Path.Path> {
+  const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
-  const file = path.resolve(directory, SHARD_FILE)
-  const encoder = new TextEncoder()
-  function* lines() {
-    yield encoder.encode(`${JSON.stringify({ kind: KIND, plan, shard, of })}\n`)
-    for (const [key, part] of parts) yield encoder.encode(`${JSON.stringify({ key, part })}\n`)
-  }
-  yield* SafeWrite.write(file, lines(), "replace").pipe(Effect.mapError(fromPlatform(file, "write")))
+  const text = yield* Effect.orElseSucceed(fs.readFileString(path.resolve(directory, SHARD_FILE)), () => "")
+  return Result.isSuccess(decodeHead(text.split("\n")[0] ?? ""))
 })

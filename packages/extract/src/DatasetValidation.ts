@@ -16,6 +16,7 @@ import { ExtractReport as Report } from "./ExtractReport.ts"
 import { FORMATS } from "./Formats.ts"
 import { type FormatName } from "./FormatName.ts"
 import { type DataFile, type Sidecar } from "./Sample.ts"
+import * as Publication from "./Publication.ts"
 import * as PiFormat from "./PiFormat.ts"
 import * as JsonText from "./internal/jsonText.ts"
 import * as LineStream from "./internal/lineStream.ts"
@@ -136,6 +137,10 @@ export const validateDirectory = Effect.fn("DatasetValidation.validateDirectory"
 ): Effect.fn.Return<ValidationReport, SessionFileError, FileSystem.FileSystem | Path.Path> {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
+  if (yield* Publication.isUnfinished(directory)) {
+    const reason = "a run stopped while it gave its files their names; run extract again"
+    return yield* new SessionFileError({ path: directory, operation: "read", reason })
+  }
   const { format, outputs } = yield* reportOf(directory)
   const here = (file: string): string => path.join(directory, path.basename(file))
   if (format === "pi") return yield* validateSessions(directory, outputs.loose ?? [])

@@ -35,6 +35,7 @@ import * as ExtractSettings from "./ExtractSettings.ts"
 import { FORMATS } from "./Formats.ts"
 import { type LinesRange } from "./LinesFile.ts"
 import * as PlanFile from "./PlanFile.ts"
+import * as Publication from "./Publication.ts"
 import * as PublicReport from "./PublicReport.ts"
 import * as RunFolder from "./RunFolder.ts"
 import { type DataFile, type DatasetFile, type Sidecar } from "./Sample.ts"
@@ -167,12 +168,12 @@ const make = Effect.gen(function* () {
   ) {
     const { out } = options
     yield* makeDirectory(out)
-    const folder = yield* RunFolder.open(out)
+    const folder = yield* RunFolder.open(out, options.fresh)
     const rows = [...plan.left]
     const sessionLines: Array<string> = []
     const parts = new Map<string, StoredPart>()
     const layout = layoutOf(options)
-    const { outputs } = yield* DatasetDirectory.writeSamples(
+    const { outputs, staged } = yield* DatasetDirectory.stage(
       out,
       folder,
       { ...layout, sidecars: (files) => layout.sidecars(files, sessionLines) },
@@ -197,7 +198,6 @@ const make = Effect.gen(function* () {
           })
         })
     )
-    yield* DatasetDirectory.writeSplits(out, new Map(Object.entries(plan.recorded)))
     const redactor = redactorOf(settings.work)
     const { families, skipped } = plan
     const report = ReportTally.report(options, skipped, rows, {
@@ -205,23 +205,30 @@ const make = Effect.gen(function* () {
       families,
       is_redacted: redactor !== undefined
     })
-    yield* DatasetDirectory.writeText(
-      out,
-      DatasetManifest.MANIFEST_FILE,
-      DatasetManifest.make(options, report, settings.work.model?.fingerprint)
-    )
-    yield* DatasetDirectory.writeText(out, DatasetCard.CARD_FILE, DatasetCard.make(report), DatasetCard.MARK)
     const shown = redactor === undefined ? report : PublicReport.of(report, redactor)
-    yield* DatasetDirectory.writeReport(out, shown)
+    yield* Publication.publish(out, folder, {
+      ...staged,
+      texts: [
+        ...staged.texts,
+        DatasetDirectory.splitsText(plan.recorded),
+        {
+          name: DatasetManifest.MANIFEST_FILE,
+          text: DatasetManifest.make(options, report, settings.work.model?.fingerprint)
+        },
+        { name: DatasetCard.CARD_FILE, text: DatasetCard.make(report), mark: DatasetCard.MARK },
+        { name: Publication.REPORT_FILE, text: `${JSON.stringify(shown, undefined, 2)}\n` }
+      ]
+    })
     return { report, parts }
   })
 
   const run = Effect.fn("Extract.run")(function* (options: ExtractOptions) {
     const { ledger: ledgerFile, out } = options
-    yield* DatasetDirectory.check(out)
+    yield* Publication.check(out)
     const settings = yield* ExtractSettings.of(options)
     const listing = yield* source.list
-    const ledger = ledgerFile === undefined ? undefined : yield* DatasetLedger.read(ledgerFile)
+    const isLedgerRead = ledgerFile !== undefined && options.fresh !== true
+    const ledger = isLedgerRead ? yield* DatasetLedger.read(ledgerFile) : undefined
     const progress = progressOf(options, listing)
     const identity = keyOf(
       settings.hash,
@@ -244,7 +251,10 @@ const make = Effect.gen(function* () {
       const { files: written, loose = [], sidecars = [] } = report.outputs
       const left = [...written, ...loose].map((file) => path.resolve(out, file.path)).concat(sidecars)
       const beside = [report.outputs.report, ...DatasetDirectory.BESIDE.map((name) => path.resolve(out, name))]
-      const files = yield* Effect.forEach([...left, ...beside], DatasetLedger.lookAt)
+      const card = path.resolve(out, DatasetCard.CARD_FILE)
+      // A person's own card may change.
+      const isOurs = (yield* Effect.orElseSucceed(fs.readFileString(card), () => "")).includes(DatasetCard.MARK)
+      const files = yield* Effect.forEach([...left, ...beside, ...(isOurs ? [card] : [])], DatasetLedger.lookAt)
       const inOut = new Map([...parts].map(([key, part]) => [key, movedTo(path, out, part)]))
       yield* DatasetLedger.write(ledgerFile, { run: identity, files, report, looks, parts: inOut })
     }
@@ -321,18 +331,19 @@ const make = Effect.gen(function* () {
     const planned = yield* PlanFile.read(file, settings.hash)
     const kin = planned.plan.kin.filter((_, at) => at % of === number - 1)
     const sessions = kin.flat().map(({ session }) => session)
-    const before = yield* DatasetShard.read(out)
-    if (before?.plan === planned.sha256 && before.shard === number && before.of === of) return sessions.length
-    if (before === undefined) yield* DatasetDirectory.check(out)
+    const before = yield* Effect.orElseSucceed(DatasetShard.read(out), () => undefined)
+    const isSame = before?.plan === planned.sha256 && before.shard === number && before.of === of
+    if (isSame && options.fresh !== true && (yield* DatasetShard.isWhole(before))) return sessions.length
+    if (!(yield* DatasetShard.isOne(out))) yield* Publication.check(out)
     yield* unchanged(sessions)
     yield* makeDirectory(out)
     const progress = progressOf(options, { sessions: sessions.map(({ ref }) => ref) })
     const workers = yield* pool.open(settings.work, progress.bytes)
-    const folder = yield* RunFolder.open(out)
+    const folder = yield* RunFolder.open(out, options.fresh)
     // Shards are joined line by line, so a container comes after.
     const { container: _, ...layout } = layoutOf(options)
     const parts = new Map<string, StoredPart>()
-    yield* DatasetDirectory.writeSamples(out, folder, { ...layout, sidecars: () => [] }, (files) =>
+    const { staged } = yield* DatasetDirectory.stage(out, folder, { ...layout, sidecars: () => [] }, (files) =>
       DatasetAssembly.assemble(kin, {
         workers,
         settings: settings.hash,
@@ -349,7 +360,8 @@ const make = Effect.gen(function* () {
         })
       })
     )
-    yield* DatasetShard.write(out, { plan: planned.sha256, shard: number, of, parts })
+    const text = DatasetShard.textOf({ plan: planned.sha256, shard: number, of, parts })
+    yield* Publication.publish(out, folder, { ...staged, texts: [text] })
     return sessions.length
   })
 
@@ -370,7 +382,7 @@ const make = Effect.gen(function* () {
     directories: ReadonlyArray<string>
   ) {
     const { out } = options
-    yield* DatasetDirectory.check(out)
+    yield* Publication.check(out)
     const settings = yield* ExtractSettings.of(options)
     const planned = yield* PlanFile.read(file, settings.hash)
     const parts = new Map<string, StoredPart>()
@@ -382,6 +394,9 @@ const make = Effect.gen(function* () {
       if (shard === undefined) return yield* mismatch("it holds no finished shard")
       if (shard.plan !== planned.sha256) return yield* mismatch(`it is a shard of another plan than ${file}`)
       if (of !== 0 && shard.of !== of) return yield* mismatch(`it is one of ${shard.of} shards, others are of ${of}`)
+      if (!(yield* DatasetShard.isWhole(shard))) {
+        return yield* mismatch("its files are not as they were written; make the shard anew")
+      }
       of = shard.of
       seen.add(shard.shard)
       for (const [key, part] of shard.parts) parts.set(key, part)
@@ -389,6 +404,13 @@ const make = Effect.gen(function* () {
     const missing = Array.from({ length: of }, (_, at) => at + 1).filter((number) => !seen.has(number))
     if (of === 0 || missing.length > 0) {
       const issue = of === 0 ? "no shards were named" : `shards are missing: ${missing.join(", ")} of ${of}`
+      return yield* new PlanMismatch({ path: file, issue })
+    }
+    // A plan that did not know what was assigned before would move sessions from one split to the other.
+    const { recorded } = planned.plan
+    for (const [key, split] of yield* DatasetDirectory.readSplits(out)) {
+      if (recorded[key] === split) continue
+      const issue = `the plan does not know what ${out} records of splits; make it anew with --out ${out}`
       return yield* new PlanMismatch({ path: file, issue })
     }
     const refs = planned.plan.kin.flat().map(({ session }) => session.ref)

@@ -96,6 +96,10 @@ export interface ExtractOptions extends Selection, SampleOptions {
   readonly includeNearDuplicates?: boolean
   /** How to split; a twentieth of the families of each role for validation unless told. */
   readonly split?: SplitRule
+  /** Make everything anew, also what an earlier run left or remembers. */
+  readonly fresh?: boolean
+  /** Of the program that runs it: another version may make something else of the same sessions. */
+  readonly program?: string
   /** Called where the dataset stands there already, made of the same sessions with the same settings. */
   readonly onUnchanged?: Effect.Effect<void>
   /** Called when a file is done with. */

@@ -26,6 +26,7 @@ export const of = Effect.fn("ExtractSettings.of")(function* (
   options: Omit<ExtractOptions, "out"> & { readonly out?: string }
 ): Effect.fn.Return<ExtractSettings, SessionFileError, FileSystem.FileSystem | Path.Path> {
   const {
+    fresh: _fresh,
     ledger: _ledger,
     onProgress: _onProgress,
     onUnchanged: _onUnchanged,

@@ -13,15 +13,22 @@ export interface LooseFile {
   readonly bytes: Uint8Array
 }
 
+const NAME = /^(?:(?:images|train|validation)\/)?[A-Za-z0-9][^/\\]*$/u
+
+/** Whether it names a file of a dataset, and nothing outside of it. */
+export const isName = (name: string): boolean => NAME.test(name)
+
+const Name = Schema.String.check(Schema.isPattern(NAME))
+
 /** A file that was written, wherever it lies now. */
 export const StoredFile = Schema.Struct({
-  name: Schema.String,
+  name: Name,
   /** What it is called in the dataset: another session may have its name. */
-  placed: Schema.String,
+  placed: Name,
   /** Absolute. */
   path: Schema.String,
   /** In hex. */
-  sha256: Schema.String
+  sha256: Schema.String.check(Schema.isPattern(/^[0-9a-f]{64}$/u))
 })
 export type StoredFile = typeof StoredFile.Type
 
@@ -53,7 +60,7 @@ export const write = Effect.fnUntraced(function* (
   return { name, placed: name, path: at, sha256: hash }
 })
 
-/** Takes a file into the folder of a run, without a copy of its bytes where the file system can. */
+/** Copies a file into the folder of a run. */
 export const take = Effect.fnUntraced(function* (
   folder: string,
   file: StoredFile
@@ -62,10 +69,12 @@ export const take = Effect.fnUntraced(function* (
   const path = yield* Path.Path
   const at = pathIn(path, folder, file.sha256)
   if (yield* Effect.orElseSucceed(fs.exists(at), () => false)) return { ...file, path: at }
+  const temporary = `${at}.${globalThis.crypto.randomUUID()}`
   yield* fs
     .makeDirectory(path.dirname(at), { recursive: true })
     .pipe(
-      Effect.andThen(Effect.catch(fs.link(file.path, at), () => fs.copyFile(file.path, at))),
+      Effect.andThen(fs.copyFile(file.path, temporary)),
+      Effect.andThen(fs.rename(temporary, at)),
       Effect.mapError(fromPlatform(file.path, "read"))
     )
   return { ...file, path: at }

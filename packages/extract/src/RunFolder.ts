@@ -20,6 +20,8 @@ import * as LinesFile from "./LinesFile.ts"
 
 /** `.run-PROCESS-MACHINE-UUID` */
 const PREFIX = ".run-"
+/** What a folder is called in one that took it over. */
+const TAKEN = /^\d+-[0-9a-f]{12}-/u
 const JOURNAL_FILE = "parts.jsonl"
 
 /** A part that was written, under the key of what it was made of. */
@@ -47,9 +49,13 @@ export interface RunFolder {
 const JOURNAL_PARTS = 200
 const JOURNAL_BYTES = 8 << 20
 
-/** Makes the folder in `out`, which must exist. It goes with the scope, unless that was interrupted. */
+/**
+ * Makes the folder in `out`, which must exist. It goes with the scope, unless that was interrupted. What runs that are no
+ * more left goes with it, and is made use of unless everything is to be made anew.
+ */
 export const open = Effect.fn("RunFolder.open")(function* (
-  out: string
+  out: string,
+  isFresh = false
 ): Effect.fn.Return<RunFolder, SessionFileError, FileSystem.FileSystem | Path.Path | Scope.Scope> {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
@@ -57,10 +63,11 @@ export const open = Effect.fn("RunFolder.open")(function* (
   const folder = path.resolve(out, name)
   let isDone = false
   let recorded = 0
+  let found = 0
   yield* Effect.addFinalizer((exit) =>
     Effect.suspend(() => {
       mine.delete(name)
-      if (recorded > 0 && !isDone && Exit.hasInterrupts(exit)) return Effect.void
+      if ((recorded > 0 || found > 0) && !isDone && Exit.hasInterrupts(exit)) return Effect.void
       return Effect.ignore(fs.remove(folder, { recursive: true, force: true }))
     })
   )
@@ -69,7 +76,9 @@ export const open = Effect.fn("RunFolder.open")(function* (
   yield* Effect.addFinalizer((exit) => Scope.close(scope, exit))
   mine.add(name)
   yield* fs.makeDirectory(folder).pipe(Effect.mapError(fromPlatform(folder, "write")))
-  const earlier = yield* takeOver(out, folder)
+  const left = yield* takeOver(out, folder)
+  const earlier = isFresh ? new Map<string, StoredPart>() : left
+  found = earlier.size
 
   const files: Array<LinesFile.LinesFile> = []
   const create = (name: string) =>
@@ -117,22 +126,33 @@ const takeOver = Effect.fnUntraced(function* (out: string, folder: string) {
     // Who is second finds nothing there.
     const taken = path.join(folder, name.slice(PREFIX.length))
     if (!(yield* Effect.isSuccess(fs.rename(at, taken)))) continue
-    const text = yield* Effect.orElseSucceed(fs.readFileString(path.join(taken, JOURNAL_FILE)), () => "")
-    for (const line of text.split("\n")) {
-      const read = decodeLine(line)
-      // The last line may be torn.
-      if (Result.isFailure(read)) continue
-      const { key, part } = read.success
-      const here = (at: string) => path.join(taken, path.basename(at))
-      const pieces = part.pieces.map((piece) => ({
-        ...piece,
-        range: { ...piece.range, path: here(piece.range.path) }
-      }))
-      const files = part.files?.map((file) => ({ ...file, path: LooseFile.pathIn(path, taken, file.sha256) }))
-      parts.set(key, { ...part, pieces, ...(files === undefined ? {} : { files }) })
-    }
+    yield* readFolder(taken, parts)
   }
   return parts
+})
+
+/** What a folder holds, and those that it took over itself. */
+const readFolder = Effect.fnUntraced(function* (
+  folder: string,
+  parts: Map<string, StoredPart>
+): Effect.fn.Return<void, never, FileSystem.FileSystem | Path.Path> {
+  const fs = yield* FileSystem.FileSystem
+  const path = yield* Path.Path
+  for (const name of yield* Effect.orElseSucceed(fs.readDirectory(folder), () => [])) {
+    if (TAKEN.test(name)) yield* readFolder(path.join(folder, name), parts)
+  }
+  const text = yield* Effect.orElseSucceed(fs.readFileString(path.join(folder, JOURNAL_FILE)), () => "")
+  for (const line of text.split("\n")) {
+    const read = decodeLine(line)
+    // The last line may be torn.
+    if (Result.isFailure(read)) continue
+    const { key, part } = read.success
+    const pieces = part.pieces.map((piece) => {
+      return { ...piece, range: { ...piece.range, path: path.join(folder, path.basename(piece.range.path)) } }
+    })
+    const files = part.files?.map((file) => ({ ...file, path: LooseFile.pathIn(path, folder, file.sha256) }))
+    parts.set(key, { ...part, pieces, ...(files === undefined ? {} : { files }) })
+  }
 })
 
 const machine = (): string => createHash("sha256").update(Os.hostname()).digest("hex").slice(0, 12)

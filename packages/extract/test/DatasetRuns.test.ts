@@ -9,6 +9,7 @@ import { type SessionRef, SessionSource } from "@pi-sessions/session-file/Sessio
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import { Extract, type ExtractOptions } from "../src/Extract.ts"
+import * as DatasetValidation from "../src/DatasetValidation.ts"
 import { type FormatName } from "../src/FormatName.ts"
 import { type Made, generate, write } from "./support/manySessions.ts"
 
@@ -190,6 +191,56 @@ describe("a run that remembers", () => {
     })
   )
 
+  it.live("goes on where one stopped while its files got their names", () =>
+    Effect.gen(function* () {
+      const { folder, made, options, run } = yield* workbench
+      yield* run("out", { format: "pi" })
+      for (const one of made) append(folder, one)
+      yield* run("whole", { format: "pi" })
+      // As a kill leaves it: the marker, some of the new files, the old report.
+      const { out } = options("out")
+      const names = ["train/new.jsonl", "../outside.jsonl", "splits.json"]
+      Fs.writeFileSync(
+        Path.join(out, ".unfinished"),
+        JSON.stringify({ kind: "pi-sessions/unfinished-dataset/1", names })
+      )
+      Fs.writeFileSync(Path.join(out, "train", "new.jsonl"), "{}\n")
+      Fs.writeFileSync(Path.join(out, "..", "outside.jsonl"), "mine\n")
+      Fs.rmSync(Path.join(out, "report.json"))
+      const broken = yield* Effect.flip(Effect.provide(DatasetValidation.validateDirectory(out), NodeServices.layer))
+      assert.include(broken.message, "run extract again")
+      Fs.rmSync(Path.join(options("whole").out, "splits.json"))
+      Fs.copyFileSync(Path.join(out, "splits.json"), Path.join(options("whole").out, "splits.json"))
+      yield* run("whole", { format: "pi" })
+      yield* run("out", { format: "pi" })
+      sameDirectories(out, options("whole").out)
+      assert.strictEqual(Fs.readFileSync(Path.join(out, "..", "outside.jsonl"), "utf8"), "mine\n")
+    })
+  )
+
+  it.live("loses nothing of what a second interruption finds", () =>
+    Effect.gen(function* () {
+      const { options, read, run } = yield* workbench
+      yield* run("whole")
+      const all = read.length
+      const stopAt = Effect.fnUntraced(function* (count: number) {
+        const reached = { count: 0 }
+        const hold = Effect.suspend(() => (++reached.count > count ? Effect.never : Effect.void))
+        const fiber = yield* Effect.forkChild(run("out", { onProgress: () => hold }))
+        while (reached.count <= count) yield* Effect.sleep("5 millis")
+        yield* Effect.andThen(Fiber.interrupt(fiber), Fiber.await(fiber))
+      })
+      yield* stopAt(45)
+      // Before it has written anything, and after a part of what is there already.
+      yield* stopAt(0)
+      yield* stopAt(20)
+      read.length = 0
+      yield* run("out")
+      assert.isBelow(read.length, all / 2)
+      sameDirectories(options("out").out, options("whole").out)
+    })
+  )
+
   it.live("reads again what could not be read", () =>
     Effect.gen(function* () {
       const { failing, ledger, made, options, read, root, run, service } = yield* workbench
@@ -253,6 +304,67 @@ describe("shards of a plan", () => {
     })
   )
 
+  it.live("are made anew where they are damaged, and name nothing outside of their directories", () =>
+    Effect.gen(function* () {
+      const { options, root, run, service } = yield* workbench
+      const extract = yield* service
+      yield* run("whole", { format: "pi" })
+      const plan = Path.join(root, "plan.json")
+      yield* extract.plan(options("joined", { format: "pi" }), plan)
+      const shard = (at: number) => extract.shard(options(`shard-${at}`, { format: "pi" }), plan, { shard: at, of: 2 })
+      yield* shard(1)
+      yield* shard(2)
+      const directories = [1, 2].map((at) => options(`shard-${at}`).out)
+      const merge = extract.merge(options("joined", { format: "pi" }), plan, directories)
+      const [first = ""] = [...contents(directories[0] ?? "").keys()].filter((name) => name.startsWith("train/"))
+      Fs.appendFileSync(Path.join(directories[0] ?? "", first), "{}\n")
+      assert.include((yield* Effect.flip(merge)).message, "make the shard anew")
+      yield* shard(1)
+      const told = Path.join(directories[1] ?? "", "shard.jsonl")
+      const text = Fs.readFileSync(told, "utf8")
+      for (const evil of ["../../victim", "train/../../victim", "/etc/victim", ".hidden", "a\\\\..\\\\b"]) {
+        Fs.writeFileSync(told, text.replace(/"(name|placed)":"[^"]*"/gu, `"$1":"${evil}"`))
+        assert.include((yield* Effect.flip(merge)).message, "it holds no shard of a dataset")
+      }
+      yield* shard(2)
+      yield* merge
+      sameDirectories(options("whole").out, options("joined").out)
+      // The shards are their own: who edits the dataset does not edit them.
+      Fs.appendFileSync(Path.join(options("joined").out, first), "{}\n")
+      assert.strictEqual(
+        (yield* extract.merge(options("again", { format: "pi" }), plan, directories)).samples.kept > 0,
+        true
+      )
+    })
+  )
+
+  it.live("keep to the splits that the dataset records, or say that their plan does not know them", () =>
+    Effect.gen(function* () {
+      const { folder, options, root, service } = yield* workbench
+      const extract = yield* service
+      const plan = Path.join(root, "plan.json")
+      const join = Effect.fnUntraced(function* (planned: string) {
+        yield* extract.plan(options(planned), plan)
+        const { out } = options(`shard-${Math.random()}`)
+        yield* extract.shard(options("", { out }), plan, { shard: 1, of: 1 })
+        return yield* Effect.result(extract.merge(options("joined"), plan, [out]))
+      })
+      assert.strictEqual((yield* join("joined"))._tag, "Success")
+      const before = Fs.readFileSync(Path.join(options("joined").out, "splits.json"), "utf8")
+      write(folder, generate(30, 21))
+      const foreign = yield* join("elsewhere")
+      assert.strictEqual(foreign._tag, "Failure")
+      if (foreign._tag === "Failure") assert.include(foreign.failure.message, "make it anew with --out")
+      assert.strictEqual(Fs.readFileSync(Path.join(options("joined").out, "splits.json"), "utf8"), before)
+      assert.strictEqual((yield* join("joined"))._tag, "Success")
+      const [was, is]: ReadonlyArray<Record<string, string>> = [
+        before,
+        Fs.readFileSync(Path.join(options("joined").out, "splits.json"), "utf8")
+      ].map((text) => JSON.parse(text).sessions)
+      for (const [id, split] of Object.entries(was ?? {})) assert.strictEqual(is?.[id], split)
+    })
+  )
+
   it.live("are refused where they do not belong together", () =>
     Effect.gen(function* () {
       const { folder, made, options, root, service } = yield* workbench
@@ -279,7 +391,7 @@ describe("shards of a plan", () => {
       const text = Fs.readFileSync(theirs, "utf8")
       yield* shard(3)
       Fs.writeFileSync(theirs, text.replace("w1", "v1"))
-      assert.include((yield* merge("shard-1", "shard-2", "shard-3")).message, "not in the shards as they were written")
+      assert.include((yield* merge("shard-1", "shard-2", "shard-3")).message, "its files are not as they were written")
       assert.isFalse(Fs.existsSync(Path.join(root, "joined", "train.jsonl")))
       for (const one of made) append(folder, one)
       Fs.rmSync(Path.join(root, "shard-2"), { recursive: true })

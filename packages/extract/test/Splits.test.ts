@@ -5,6 +5,7 @@ import { Effect, Layer } from "effect"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import * as process from "node:process"
+import { type JsonObject } from "@pi-sessions/core/Json"
 import { SessionSource } from "@pi-sessions/session-file/SessionSource"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
@@ -126,6 +127,43 @@ describe("a dataset of many sessions", () => {
         )
       }
       assert.strictEqual(bytes[0], bytes[1])
+    })
+  )
+
+  it.live("takes sessions that begin alike for kin, whatever stands before what is said", () =>
+    Effect.gen(function* () {
+      const preludes: ReadonlyArray<ReadonlyArray<JsonObject>> = [
+        [],
+        [{ type: "model_change", provider: "fake", modelId: "fake-1" }, { type: "thinking_level_change", thinkingLevel: "off" }],
+        Array.from({ length: 20 }, (_, at) =>
+          Sessions.message({ role: "bashExecution", command: `ls ${at}`, output: "", exitCode: 0, cancelled: false, truncated: false })
+        )
+      ]
+      for (const prelude of preludes) {
+        const root = yield* memoryFolder
+        for (const name of ["one", "two"]) {
+          const said = [
+            Sessions.user("Patrol the rig."),
+            Sessions.assistant([Sessions.text("All quiet.")]),
+            Sessions.user(`And ${name}?`),
+            Sessions.assistant([Sessions.text(`${name} is quiet too.`)])
+          ]
+          const entries = [...prelude, ...said].map((payload, at) => ({
+            ...payload,
+            id: `${name}-${at}`,
+            parentId: at === 0 ? null : `${name}-${at - 1}`,
+            timestamp: "2026-01-05T10:00:00.000Z"
+          }))
+          const lines = [Sessions.header({ id: name }), ...entries].map((line) => JSON.stringify(line))
+          Fs.mkdirSync(Path.join(root, "sessions"), { recursive: true })
+          Fs.writeFileSync(Path.join(root, "sessions", `${name}.jsonl`), `${lines.join("\n")}\n`)
+        }
+        for (const includeNearDuplicates of [false, true]) {
+          const report = yield* run(Path.join(root, "sessions"), Path.join(root, "out"), { includeNearDuplicates })
+          assert.deepStrictEqual(report.families, { found: 1, largest: 2 })
+          assert.strictEqual(report.total.targets, 3)
+        }
+      }
     })
   )
 

@@ -1,6 +1,5 @@
 /** Running `extract`: the whole of it, its plan, or a shard of what was planned. */
 import * as Effect from "effect/Effect"
-import * as FileSystem from "effect/FileSystem"
 import * as Option from "effect/Option"
 import { type DatasetPlan } from "@pi-sessions/extract/DatasetPlan"
 import { type ShardNumber } from "@pi-sessions/extract/DatasetShard"
@@ -23,7 +22,6 @@ const shardNumber = (text: string): Effect.Effect<ShardNumber, UsageError> => {
 export const run = Effect.fnUntraced(function* (input: Input) {
   collectLater()
   const invocation = yield* Invocation
-  const fs = yield* FileSystem.FileSystem
   const { plan, shard } = input
   if (Option.isSome(shard) && Option.isNone(plan)) {
     return yield* new UsageError({ text: "--shard needs --plan FILE, the plan that it is a part of" })
@@ -40,9 +38,8 @@ export const run = Effect.fnUntraced(function* (input: Input) {
       )
     }
   }
-  const options = yield* RunOptions.options(input)
+  const options = { ...(yield* RunOptions.options(input)), fresh: input.fresh }
   const layer = yield* RunOptions.services(input.sessions, Option.getOrUndefined(input.workers))
-  if (input.fresh && options.ledger !== undefined) yield* Effect.ignore(fs.remove(options.ledger, { force: true }))
 
   yield* Effect.gen(function* () {
     const extract = yield* Extract

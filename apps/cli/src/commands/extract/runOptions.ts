@@ -43,8 +43,8 @@ export const options = Effect.fnUntraced(function* (
     roles: input.role,
     format: input.format,
     out,
-    // Another version may make something else of the same sessions.
-    ledger: yield* inState("datasets", VERSION, `${createHash("sha256").update(out).digest("hex").slice(0, 32)}.jsonl`),
+    program: VERSION,
+    ledger: yield* inState("datasets", `${createHash("sha256").update(out).digest("hex").slice(0, 32)}.jsonl`),
     perRole: input.perRole,
     ...(Option.isSome(input.maxFileMb) ? { maxFileBytes: input.maxFileMb.value * 1e6 } : {}),
     includeDogs: input.includeDogs,
