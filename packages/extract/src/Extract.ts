@@ -108,7 +108,7 @@ const make = Effect.gen(function* () {
     onRow: (path: string) => Effect.Effect<void>
   ) {
     const { includeNearDuplicates = false, limit, split = SPLIT } = options
-    const evidence = includeNearDuplicates ? "beginning" : "all"
+    const evidence = includeNearDuplicates ? "kin" : "all"
     const looks = new Map<string, Look>()
     const lookAt = (ref: SessionRef, question: Question) => {
       const key = keyOf(known.settings, question.evidence, DatasetAssembly.identity(ref))
@@ -120,7 +120,7 @@ const make = Effect.gen(function* () {
       )
     }
     const first = limit === undefined ? evidence : "none"
-    const isWhole = first === "all" && workers.width === 1
+    const isWhole = first !== "none" && workers.width === 1
     const seen = yield* Effect.forEach(
       listing.sessions,
       (ref) =>

@@ -18,7 +18,7 @@ const FIRST_LINES = 16
 const SHINGLES_MIN = 50
 
 export interface EvidenceOptions {
-  /** Whether what is said is compared too: then all lines count, and are decoded. */
+  /** Whether what is said is compared too: then all answers are decoded. */
   readonly withSignature: boolean
 }
 
@@ -32,12 +32,6 @@ export class SessionEvidence {
 
   constructor({ withSignature }: EvidenceOptions) {
     this.#withSignature = withSignature
-  }
-
-  /** Whether further lines would tell nothing more. */
-  get complete(): boolean {
-    const isEnough = this.#lines.length === FIRST_LINES && this.#openings.found.length > 0
-    return !this.#withSignature && this.#header !== undefined && isEnough
   }
 
   push(line: SessionLine): void {

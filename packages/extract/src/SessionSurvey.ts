@@ -27,8 +27,8 @@ export type Selected = typeof Selected.Type
 
 /** What is looked for. */
 export interface Question extends Selection {
-  /** What ties it to others: nothing, its beginning, or also what is said in all of it. */
-  readonly evidence: "none" | "beginning" | "all"
+  /** What ties it to others: nothing, what makes it kin of others, or also what is said in all of it. */
+  readonly evidence: "none" | "kin" | "all"
 }
 
 /** What a file turned out to be. */
@@ -68,7 +68,7 @@ export const look = Effect.fnUntraced(function* (
         if (opening.complete) look = judge(ref, opening, question)
       }
       if (look?._tag === "Row") return false
-      return look === undefined || (evidence !== undefined && !evidence.complete)
+      return look === undefined || evidence !== undefined
     })
   ).pipe(
     Effect.as(undefined),
