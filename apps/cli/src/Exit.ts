@@ -24,6 +24,15 @@ export const emptyFlag = (
   return flag === undefined ? undefined : new UsageError({ text: `${flag} is empty; ${what}` })
 }
 
+/** The refusal of the first number that was given and is less than `least`, where there is one. */
+export const tooSmall = (
+  given: { readonly [flag: string]: Option.Option<number> },
+  least: number
+): UsageError | undefined => {
+  const flag = Object.keys(given).find((name) => Option.exists(given[name] ?? Option.none(), (value) => value < least))
+  return flag === undefined ? undefined : new UsageError({ text: `${flag} must be ${least} or more` })
+}
+
 /** The work could not be done: exit code 1. */
 export class CommandFailed extends Schema.TaggedError<CommandFailed>()("CommandFailed", { text: Schema.String }) {
   override get message(): string {

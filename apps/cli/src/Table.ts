@@ -1,4 +1,8 @@
-/** Plain text tables: columns as wide as their widest cell, numbers to the right, also where some are left out. */
+/**
+ * Plain text tables: columns as wide as their widest cell, numbers to the right, also where some are left out. Cells may
+ * be words of a session: each is one harmless line.
+ */
+import * as TerminalText from "@pi-sessions/report/TerminalText"
 
 export type Cell = string | number
 
@@ -6,7 +10,7 @@ const isNumeric = (rows: ReadonlyArray<ReadonlyArray<Cell>>, column: number): bo
   rows.every((row) => typeof row[column] === "number" || row[column] === "")
 
 const shown = (cell: Cell | undefined): string =>
-  typeof cell === "number" ? cell.toLocaleString("en-US", { maximumFractionDigits: 4 }) : (cell ?? "")
+  typeof cell === "number" ? cell.toLocaleString("en-US", { maximumFractionDigits: 4 }) : TerminalText.exact(cell ?? "")
 
 /** The lines of a table; empty without rows. */
 export const render = (
@@ -14,13 +18,19 @@ export const render = (
   rows: ReadonlyArray<ReadonlyArray<Cell>>
 ): ReadonlyArray<string> => {
   if (rows.length === 0) return []
-  const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => shown(row[column]).length)))
-  const line = (cells: ReadonlyArray<Cell>): string =>
-    widths
-      .map((width, column) =>
-        isNumeric(rows, column) ? shown(cells[column]).padStart(width) : shown(cells[column]).padEnd(width)
-      )
+  const columns = head.map((title, column) => {
+    const cells = [title, ...rows.map((row) => shown(row[column]))]
+    const widths = cells.map(TerminalText.width)
+    const most = Math.max(...widths)
+    const blanks = widths.map((width) => " ".repeat(most - width))
+    return isNumeric(rows, column)
+      ? cells.map((cell, at) => `${blanks[at] ?? ""}${cell}`)
+      : cells.map((cell, at) => `${cell}${blanks[at] ?? ""}`)
+  })
+  return Array.from({ length: rows.length + 1 }, (_, at) =>
+    columns
+      .map((column) => column[at] ?? "")
       .join("  ")
       .trimEnd()
-  return [line(head), ...rows.map(line)]
+  )
 }

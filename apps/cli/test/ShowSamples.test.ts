@@ -20,6 +20,39 @@ const written = (out: string): ReadonlySet<string> =>
   )
 
 describe("pi-sessions show --as", () => {
+  it.live("says that a session is nested too deeply where extract cannot read it either", () =>
+    Effect.gen(function* () {
+      const { run, sessions } = yield* SessionHome.make
+      const deep = `${'{"a":'.repeat(20_000)}1${"}".repeat(20_000)}`
+      const entry = (id: string, parentId: string | null, message: string) =>
+        `{"type":"message","id":"${id}","parentId":${JSON.stringify(parentId)},"timestamp":"2026-03-02T10:00:00.000Z","message":${message}}\n`
+      Files.writeFileSync(
+        Path.join(sessions, "deep.jsonl"),
+        [
+          '{"type":"session","version":3,"id":"deep","timestamp":"2026-03-02T10:00:00.000Z","cwd":"/srv"}\n',
+          entry("a", null, `{"role":"system","content":"p","toolsAdded":[{"name":"bash","parameters":${deep}}]}`),
+          entry("b", "a", '{"role":"user","content":"hi"}'),
+          entry("c", "b", '{"role":"assistant","content":[{"type":"text","text":"yo"}],"stopReason":"stop"}')
+        ].join("")
+      )
+      // Arguments of a call alone are left out.
+      const called = `[{"type":"toolCall","id":"x","name":"bash","arguments":${deep}}]`
+      Files.writeFileSync(
+        Path.join(sessions, "called.jsonl"),
+        [
+          '{"type":"session","version":3,"id":"called","timestamp":"2026-03-02T10:00:00.000Z","cwd":"/srv"}\n',
+          entry("a", null, '{"role":"user","content":"hi"}'),
+          entry("b", "a", `{"role":"assistant","content":${called},"stopReason":"toolUse"}`)
+        ].join("")
+      )
+      const made = yield* run("extract", "--sessions", "sessions/called.jsonl", "--json", "--out", "out")
+      assert.deepInclude(JSON.parse(made.stdout).total, { samples: 1, dropped: { invalid_arguments: 1 } }, made.stderr)
+      const { status, stderr, stdout } = yield* run("show", "sessions/deep.jsonl", "--as", "messages")
+      assert.deepStrictEqual([status, stdout], [1, ""])
+      assert.match(stderr, /deep\.jsonl: extract cannot make samples of it: RangeError: Maximum call stack/)
+    })
+  )
+
   for (const width of [60, 80, 120]) {
     it.live(`draws timeline and samples into ${width} columns: masks, redactions, reasons`, () =>
       Effect.gen(function* () {

@@ -179,6 +179,10 @@ describe("pi-sessions stats", () => {
         [["--sessions", "sessions", "--max-tokens", "0"], /--max-tokens must be 1 or more/],
         [["--sessions", "sessions", "--since", "soon"], /--since: "soon" is no point in time/],
         [["--sessions", "sessions", "--model", ""], /--model is empty/],
+        [
+          ["--sessions", "sessions", "--model", "nobody"],
+          /none of \d+ sessions has an answer of --model nobody; models found: .*fake-2 \(\d+\)/
+        ],
         [["--sessions", "sessions", "--format", "tokens"], /--format tokens needs --tokenizer DIR/],
         [["--sessions", "sessions", "--by", "moon"], /by/]
       ]

@@ -11,7 +11,7 @@ import { type LinesFile, type LinesRange } from "./LinesFile.ts"
 import { REPORT_FILE, type Staged, type Text } from "./Publication.ts"
 import { type RunFolder } from "./RunFolder.ts"
 import { type DataFile, type DatasetFile, type SampleContainer, type Sidecar } from "./Sample.ts"
-import { type Recorded, Split } from "./Splits.ts"
+import { type Recorded, Split, keyOf } from "./Splits.ts"
 
 /** The file of a split that holds lines of one shape, where the format has no names of its own; or of one role's. */
 export const fileName = (split: Split, file: DatasetFile, role?: GasTown.Role): string =>
@@ -150,10 +150,12 @@ const SPLITS_FILE = "splits.json"
 /** What stands in every dataset of ours beside lines and report; a card may be a person's own. */
 export const BESIDE: ReadonlyArray<string> = [SPLITS_FILE, "manifest.json"]
 
-const SPLITS_KIND = "pi-sessions/splits/1"
+const SPLITS_KIND = "pi-sessions/splits/2"
+/** Had the ids themselves as keys. */
+const SPLITS_BY_ID = "pi-sessions/splits/1"
 const RecordedSplits = Schema.Struct({
-  kind: Schema.Literal(SPLITS_KIND),
-  /** By session id. */
+  kind: Schema.Literals([SPLITS_KIND, SPLITS_BY_ID]),
+  /** By `Splits.keyOf` of the session id. */
   sessions: Schema.Record(Schema.String, Split)
 })
 const decodeSplits = Schema.decodeUnknownEffect(Schema.fromJsonString(RecordedSplits))
@@ -170,10 +172,12 @@ export const readSplits = Effect.fn("DatasetDirectory.readSplits")(function* (
     Effect.mapError(fromPlatform(file, "read"))
   )
   if (text === undefined) return new Map()
-  const { sessions } = yield* decodeSplits(text).pipe(
+  const { kind, sessions } = yield* decodeSplits(text).pipe(
     Effect.mapError(() => new SessionFileError({ path: file, operation: "read", reason: "no record of splits" }))
   )
-  return new Map(Object.entries(sessions))
+  return new Map(
+    Object.entries(sessions).map(([key, split]) => [kind === SPLITS_BY_ID ? keyOf(key) : key, split] as const)
+  )
 })
 
 /** The record for later runs; that of sessions that are gone is kept. */

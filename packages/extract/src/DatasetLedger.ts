@@ -97,7 +97,7 @@ export const lookAt = Effect.fnUntraced(function* (
   return { path, sizeBytes: Number(info.size), modifiedMs }
 })
 
-/** Writes the ledger; its directory is made when it is missing. */
+/** Writes the ledger; its directory is made when it is missing. Both are for their owner alone. */
 export const write = Effect.fn("DatasetLedger.write")(function* (
   file: string,
   ledger: DatasetLedger
@@ -113,5 +113,8 @@ export const write = Effect.fn("DatasetLedger.write")(function* (
   }
   yield* fs
     .makeDirectory(path.dirname(file), { recursive: true, mode: 0o700 })
-    .pipe(Effect.andThen(SafeWrite.write(file, lines(), "replace")), Effect.mapError(fromPlatform(file, "write")))
+    .pipe(
+      Effect.andThen(SafeWrite.write(file, lines(), "replace", { fileMode: 0o600 })),
+      Effect.mapError(fromPlatform(file, "write"))
+    )
 })

@@ -9,25 +9,34 @@ import { type ExtractReport } from "./ExtractReport.ts"
 export const MANIFEST_KIND = "pi-sessions/dataset-manifest/1"
 export const MANIFEST_FILE = "manifest.json"
 
-/** Of the options those that change what is in a dataset; of texts, secrets and keys that were given only a hash. */
-const settingsOf = (options: ExtractOptions, model: string | undefined) => {
+/**
+ * Of the options those that change what is in a dataset; of texts, secrets, keys and places that were given only a hash,
+ * and names as they are `shown`.
+ */
+const settingsOf = (options: ExtractOptions, { model, shown = (text) => text }: ManifestOptions) => {
   const {
     given,
     fresh: _fresh,
     ledger: _ledger,
     marks,
+    models,
     onProgress: _,
     onUnchanged: _onUnchanged,
     out: _out,
     redaction,
+    rigs,
     threads = [],
     tokenizer: _tokenizer,
+    town,
     ...settings
   } = options
   const system = [...(given?.system ?? [])].map(([role, text]) => [role, sha256(text)] as const)
   const tools = given?.tools === undefined ? null : sha256(JSON.stringify(given.tools))
   return {
     ...settings,
+    rigs: rigs.map(shown),
+    ...(models === undefined ? {} : { models: models.map(shown) }),
+    ...(town === undefined ? {} : { town_sha256: sha256(town) }),
     ...(model === undefined ? {} : { model_sha256: model }),
     ...(marks === undefined
       ? {}
@@ -49,9 +58,16 @@ const sha256 = (text: string): string => createHash("sha256").update(text).diges
 
 const nameOf = (path: string): string => path.split(/[/\\]/u).at(-1) ?? path
 
-/** With the fingerprint of the model whose tokens were counted or written. */
-export const make = (options: ExtractOptions, report: ExtractReport, model?: string): string => {
-  const settings = settingsOf(options, model)
+export interface ManifestOptions {
+  /** The fingerprint of the model whose tokens were counted or written. */
+  readonly model?: string | undefined
+  /** A name as it may be shown; as it is unless told. */
+  readonly shown?: ((text: string) => string) | undefined
+}
+
+/** The manifest, of the report as it may be shown. */
+export const make = (options: ExtractOptions, report: ExtractReport, more: ManifestOptions = {}): string => {
+  const settings = settingsOf(options, more)
   const manifest = {
     kind: MANIFEST_KIND,
     settings,

@@ -27,7 +27,7 @@ export const DatasetPlan = Schema.Struct({
   families: ExtractReport.fields.families,
   /** Directories and files that could not be looked into. */
   skipped: ExtractReport.fields.skipped,
-  /** The splits of these sessions and of all that were recorded before, by session id. */
+  /** The splits of these sessions and of all that were recorded before, by `Splits.keyOf` of their ids. */
   recorded: Schema.Record(Schema.String, Split)
 })
 export type DatasetPlan = typeof DatasetPlan.Type
@@ -77,7 +77,7 @@ export const make = (
       leave(session, "bridges_splits")
       continue
     }
-    record.set(session.sessionId, split)
+    record.set(Splits.keyOf(session.sessionId), split)
     const first = families.kinOf.get(path) ?? path
     const group = kin.get(first)
     if (group === undefined) kin.set(first, [{ session, split }])

@@ -75,7 +75,7 @@ export const read = Effect.fn("DatasetShard.read")(function* (
 /** What says that the shard is whole. */
 export const textOf = ({ of, parts, plan, shard }: DatasetShard): Text => {
   const lines = [{ kind: KIND, plan, shard, of }, ...[...parts].map(([key, part]) => ({ key, part }))]
-  return { name: SHARD_FILE, text: lines.map((line) => `${JSON.stringify(line)}\n`).join("") }
+  return { name: SHARD_FILE, isPrivate: true, text: lines.map((line) => `${JSON.stringify(line)}\n`).join("") }
 }
 
 /** Whether the files of the shard are still as they were written. */

@@ -38,7 +38,7 @@ export const DropReason = Schema.Literals([
   "signature",
   /** `pi`: a line that is no JSON, so that nobody can tell what is to be redacted in it. Pi skips such lines. */
   "damaged_line",
-  /** What the model wrote as arguments was no JSON object; the call has `{}`. */
+  /** What the model wrote as arguments was no JSON object, or one of more levels than WellFormed.ts takes; the call has `{}`. */
   "invalid_arguments",
   /** Claude Code: what it told the model beside the conversation; the transcript does not have its words. */
   "attachment",

@@ -4,7 +4,7 @@
  * URLs, for HTML and for shells, and in base64, wherever in the encoded bytes they lie.
  */
 import { Buffer } from "node:buffer"
-import { isPlaceholder } from "./internal/redaction/secretShape.ts"
+import { isWhollyPlaceholder } from "./internal/redaction/secretShape.ts"
 
 export interface ExactSecret {
   readonly value: string
@@ -16,7 +16,7 @@ export interface ExactSecret {
 export type Refusal =
   /** Fewer than `MIN_LENGTH` characters; fewer than `MIN_GIVEN_LENGTH` of a value that a person gives. */
   | "too_short"
-  /** `true`, a number, a path, an address without a password, one word of small letters, or a stand-in like `<token>`. */
+  /** `true`, a number, a path, an address without a password, one word of small letters, or nothing but a stand-in like `<token>`. */
   | "common"
 
 export interface ExactSecrets {
@@ -42,7 +42,7 @@ const PLACE = /^(?:[~./]|[A-Za-z]:[\\/]|[a-z][a-z\d+.-]*:\/\/(?![^/@\s]*:[^/@\s]
 
 const refusal = (value: string): Refusal | undefined => {
   if (value.length < MIN_LENGTH) return "too_short"
-  return COMMON.test(value) || PLACE.test(value) || isPlaceholder(value) ? "common" : undefined
+  return COMMON.test(value) || PLACE.test(value) || isWhollyPlaceholder(value) ? "common" : undefined
 }
 
 const collect = (

@@ -62,7 +62,7 @@ export class Extract extends Context.Service<
     readonly plan: (
       options: ExtractOptions,
       file: string
-    ) => Effect.Effect<DatasetPlan.DatasetPlan, NothingMatched | SessionFileError>
+    ) => Effect.Effect<DatasetPlan.DatasetPlan, NothingMatched | PlanMismatch | SessionFileError>
     /**
      * One of N parts of a planned dataset, written to the directory `out`; does nothing where it stands there whole.
      * Gives how many sessions it has.
@@ -213,7 +213,10 @@ const make = Effect.gen(function* () {
         DatasetDirectory.splitsText(plan.recorded),
         {
           name: DatasetManifest.MANIFEST_FILE,
-          text: DatasetManifest.make(options, report, settings.work.model?.fingerprint)
+          text: DatasetManifest.make(options, shown, {
+            model: settings.work.model?.fingerprint,
+            shown: redactor === undefined ? undefined : (text) => redactor.scope([]).text(text)
+          })
         },
         { name: DatasetCard.CARD_FILE, text: DatasetCard.make(report), mark: DatasetCard.MARK },
         { name: Publication.REPORT_FILE, text: `${JSON.stringify(shown, undefined, 2)}\n` }
@@ -311,6 +314,7 @@ const make = Effect.gen(function* () {
   })
 
   const plan = Effect.fn("Extract.plan")(function* (options: ExtractOptions, file: string) {
+    yield* PlanFile.checkPlace(file)
     const settings = yield* ExtractSettings.of(options)
     const listing = yield* source.list
     const progress = progressOf(options, listing)

@@ -19,7 +19,7 @@ export interface ExtractSettings {
 }
 
 /** Grows when the same settings give another dataset than before. */
-const REVISION = 1
+const REVISION = 2
 
 /** Reads what the options name; redacts with a key of this run alone where none is given. */
 export const of = Effect.fn("ExtractSettings.of")(function* (

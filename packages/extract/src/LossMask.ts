@@ -64,7 +64,30 @@ export interface LossMask {
 }
 
 /** Finds the answers at the given indexes of the messages in the rendered conversation. */
-export const find = (conversation: Conversation, targets: ReadonlyArray<number>, model: LocalModel): LossMask => {
+export const find = (conversation: Conversation, targets: ReadonlyArray<number>, model: LocalModel): LossMask =>
+  look(conversation, targets, model, (answerOf) => targets.map(answerOf))
+
+/**
+ * As `find`, from the last answer back, and no further than to the first that is refused; where that is the last one, to
+ * the first that is learnt. Each answer asks the template for all that stands before it.
+ */
+export const findBack = (conversation: Conversation, targets: ReadonlyArray<number>, model: LocalModel): LossMask =>
+  look(conversation, targets, model, (answerOf) => {
+    const answers: Array<Answer> = []
+    for (const target of targets.toReversed()) {
+      const answer = answerOf(target)
+      answers.unshift(answer)
+      if (answers.at(-1)?._tag !== answer._tag) break
+    }
+    return answers
+  })
+
+const look = (
+  conversation: Conversation,
+  targets: ReadonlyArray<number>,
+  model: LocalModel,
+  answersBy: (answerOf: (message: number) => Answer) => ReadonlyArray<Answer>
+): LossMask => {
   const refused = (reason: Unlearnable, text = "", detail?: string): LossMask => ({
     text,
     answers: targets.map((message) => ({ _tag: "Refused", message, reason })),
@@ -80,7 +103,7 @@ export const find = (conversation: Conversation, targets: ReadonlyArray<number>,
   const told = model.template.render(withMarks(conversation, new Set(targets)))
   if (Result.isFailure(told) || told.success.text !== text) return refused("lost_answer", text)
   const search = new Search(conversation, model, whole.success, told.success)
-  const answers = targets.map((message) => search.answerOf(message))
+  const answers = answersBy((message) => search.answerOf(message))
   return { text, answers, withoutReasoning: search.withoutReasoning }
 }
 
@@ -217,7 +240,6 @@ class Search {
     if (lost.length > 0) {
       // A template that has no place for thinking at all loses nothing that it ever had.
       if (this.#alone(message)?.places[0] !== undefined) return refused("lost_reasoning")
-      this.withoutReasoning++
     }
     const found = places.filter((place) => place !== undefined)
     const first = found[0]
@@ -229,9 +251,9 @@ class Search {
     if (!isWhole || first.start < asked.length) return refused("lost_answer")
     const written = text.slice(span.start, span.end)
     const calls = answer.tool_calls ?? []
-    return calls.every((call) => mentions(written, call.function.arguments))
-      ? { _tag: "Learnt", message, span }
-      : refused("lost_answer")
+    if (!calls.every((call) => mentions(written, call.function.arguments))) return refused("lost_answer")
+    if (lost.length > 0) this.withoutReasoning++
+    return { _tag: "Learnt", message, span }
   }
 
   /** The conversation before a message, as text; undefined where the template refuses it. */

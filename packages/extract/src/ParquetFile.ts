@@ -16,6 +16,8 @@ import { SessionFileError, fromPlatform } from "@pi-sessions/session-file/Sessio
 import { type ContainerFile } from "./Sample.ts"
 import * as JsonText from "./internal/jsonText.ts"
 import * as LineStream from "./internal/lineStream.ts"
+import * as ParquetLayout from "./internal/parquetLayout.ts"
+import * as ParquetPages from "./internal/parquetPages.ts"
 
 /** What a column, an item or a member holds. */
 export type Column = { readonly isOptional?: boolean } & (
@@ -185,7 +187,7 @@ export const readLines = (
 ): Stream.Stream<ReadonlyArray<string>, SessionFileError, FileSystem.FileSystem> =>
   Stream.unwrap(
     Effect.gen(function* () {
-      const { parquetMetadata, parquetReadObjects } = yield* Effect.promise(() => import("hyparquet"))
+      const hyparquet = yield* Effect.promise(() => import("hyparquet"))
       const fs = yield* FileSystem.FileSystem
       const failed = fromPlatform(path, "read")
       const broken = (): SessionFileError =>
@@ -193,7 +195,7 @@ export const readLines = (
       const file = yield* fs.open(path, { flag: "r" }).pipe(Effect.mapError(failed))
       const size = Number((yield* Effect.mapError(file.stat, failed)).size)
       const read = Effect.fnUntraced(function* (start: number, end: number) {
-        if (start < 0 || end > size || start >= end) return yield* broken()
+        if (start < 0 || end > size || start > end) return yield* broken()
         const bytes = new Uint8Array(end - start)
         yield* Effect.mapError(file.seek(BigInt(start), "start"), failed)
         for (let at = 0; at < bytes.length;) {
@@ -205,36 +207,39 @@ export const readLines = (
       })
       const tail = new DataView(yield* read(size - TAIL_BYTES, size))
       const footer = yield* read(size - TAIL_BYTES - tail.getUint32(0, true), size)
-      const metadata = yield* Effect.try({ try: () => parquetMetadata(footer), catch: broken })
-      let row = 0
-      const groups = metadata.row_groups.map(({ columns, num_rows }) => {
-        const starts = columns.flatMap(({ meta_data: column }) =>
-          column === undefined ? [] : [Number(column.dictionary_page_offset ?? column.data_page_offset)]
-        )
-        const ends = columns.flatMap(({ meta_data: column }, at) =>
-          column === undefined ? [] : [(starts[at] ?? 0) + Number(column.total_compressed_size)]
-        )
-        const rowStart = row
-        row += Number(num_rows)
-        return { rowStart, rowEnd: row, start: Math.min(...starts), end: Math.max(...ends) }
+      // What the library finds wrong it throws, and what it does not look at it may wait for in vain.
+      const checked = yield* Effect.try({
+        try: () => {
+          const metadata = hyparquet.parquetMetadata(footer, { geoparquet: false })
+          return ParquetLayout.check(metadata, hyparquet.parquetSchema(metadata), size)
+        },
+        catch: broken
       })
+      if (checked._tag === "Unreadable") {
+        return yield* new SessionFileError({ path, operation: "read", reason: checked.reason })
+      }
+      const { groups, metadata, required } = checked
       return Stream.fromIterable(groups).pipe(
-        Stream.mapEffect(({ end, rowEnd, rowStart, start }) =>
+        Stream.mapEffect(({ columns, end, group, rows, start }) =>
           Effect.gen(function* () {
             const bytes = yield* read(start, end)
             const slice = (from: number, to = size) => bytes.slice(from - start, to - start)
-            const rows = yield* Effect.tryPromise({
-              try: () =>
-                parquetReadObjects({
+            return yield* Effect.tryPromise({
+              try: async () => {
+                for (const column of columns) {
+                  const pages = new Uint8Array(bytes, column.start - start, column.end - column.start)
+                  ParquetPages.check(pages, column, hyparquet.snappyUncompress)
+                }
+                const found = await hyparquet.parquetReadObjects({
                   file: { byteLength: size, slice },
-                  metadata,
-                  rowStart,
-                  rowEnd,
+                  metadata: { ...metadata, row_groups: [group] },
                   parsers: { jsonFromBytes: StoredJson.of }
-                }),
+                })
+                if (found.length !== rows) throw new Error("not as many rows as the file says")
+                return found.map((row) => lineOf(row, required))
+              },
               catch: broken
             })
-            return rows.map(lineOf)
           })
         )
       )
@@ -261,9 +266,15 @@ class StoredJson {
   }
 }
 
-const lineOf = (row: { readonly [column: string]: unknown }): string =>
+/** Throws where a column that every row has holds nothing. */
+const lineOf = (row: { readonly [column: string]: unknown }, required: ReadonlySet<string>): string =>
   JSON.stringify(
-    Object.fromEntries(Object.entries(row).map(([name, value]) => [name, value === undefined ? null : read(value)]))
+    Object.fromEntries(
+      Object.entries(row).map(([name, value]) => {
+        if (value === undefined && required.has(name)) throw new Error(`no ${name}`)
+        return [name, value === undefined ? null : read(value)]
+      })
+    )
   )
 
 /** The value without members that are null. */

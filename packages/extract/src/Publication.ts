@@ -88,6 +88,8 @@ export const check = Effect.fn("Publication.check")(function* (
 export interface Text {
   readonly name: string
   readonly text: string
+  /** Whether only the owner may read it: it names places of the machine. */
+  readonly isPrivate?: boolean
   /** A text that is there and has not this line is a person's own, and stays. */
   readonly mark?: string
 }
@@ -112,11 +114,12 @@ export const publish = Effect.fn("Publication.publish")(function* (
   const failed = fromPlatform(out, "write")
   const encoder = new TextEncoder()
   const written: Array<{ readonly from: string; readonly name: string }> = [...files]
-  for (const [at, { mark, name, text }] of texts.entries()) {
+  for (const [at, { isPrivate = false, mark, name, text }] of texts.entries()) {
     const there = mark === undefined ? "" : yield* textOf(out, name)
     if (mark !== undefined && there !== "" && !there.includes(mark)) continue
     const from = path.join(folder.path, `text-${at}`)
-    yield* SafeWrite.write(from, [encoder.encode(text)], "replace").pipe(Effect.mapError(failed))
+    const mode = isPrivate ? { fileMode: 0o600 } : {}
+    yield* SafeWrite.write(from, [encoder.encode(text)], "replace", mode).pipe(Effect.mapError(failed))
     written.push({ from, name })
   }
   const before = yield* writtenBefore(out)

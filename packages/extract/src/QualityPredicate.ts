@@ -7,7 +7,7 @@
  *   from.
  * - `aborted`: it ends with an answer that was aborted.
  * - `corrected`: the user rejected something that the agent had said or done.
- * - `tests_passed`: the last run of tests behind a file that was edited passed.
+ * - `tests_passed`: tests were run behind the last edit of a file, and the last run of them passed.
  * - `committed`: a git commit was made.
  * - `bead_closed`: a bead was closed.
  */

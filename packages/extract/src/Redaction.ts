@@ -232,7 +232,8 @@ export const redact = (sample: TrainingSample, redactor: Redactor, texts?: LongT
   const redacted: TrainingSample = {
     ...sample,
     session_id: scope.text(sample.session_id),
-    source_path: scope.text(sample.source_path),
+    // The directories tell who works where, and what a secret is: so they go last.
+    source_path: nameOfFile(scope.text(sample.source_path)),
     cwd: scope.text(sample.cwd),
     turns: sample.turns.map((turn) => redactTurn(turn, scope)),
     ...(sample.rejected === undefined ? {} : { rejected: redactTurn(sample.rejected, scope) }),
@@ -242,13 +243,16 @@ export const redact = (sample: TrainingSample, redactor: Redactor, texts?: LongT
   return { sample: redacted, counts: scope.counts }
 }
 
+const nameOfFile = (path: string): string => path.split(/[/\\]/u).at(-1) ?? path
+
 /** Members whose words are set by schemas. */
 const WORDS = new Set(["role", "role_source", "tools_source", "start", "context", "pi", "system_source"])
 
-const redactMetadata = (metadata: TrainingSample["metadata"], scope: RedactionScope): TrainingSample["metadata"] => ({
-  ...metadata,
-  ...texts(metadata, scope)
-})
+const redactMetadata = (metadata: TrainingSample["metadata"], scope: RedactionScope): TrainingSample["metadata"] => {
+  const redacted = { ...metadata, ...texts(metadata, scope) }
+  const { parent_session } = redacted
+  return parent_session === undefined ? redacted : { ...redacted, parent_session: nameOfFile(parent_session) }
+}
 
 const redactTurn = (turn: Turn, scope: RedactionScope): Turn => ({
   ...turn,

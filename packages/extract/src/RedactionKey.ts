@@ -45,7 +45,7 @@ const create = Effect.fnUntraced(function* (file: string) {
   const key = randomBytes(BYTES).toString("hex")
   const temporary = `${file}.${globalThis.crypto.randomUUID()}.tmp`
   yield* fs
-    .makeDirectory(path.dirname(file), { recursive: true })
+    .makeDirectory(path.dirname(file), { recursive: true, mode: 0o700 })
     .pipe(
       Effect.andThen(fs.writeFileString(temporary, `${key}\n`, { flag: "wx", mode: 0o600 })),
       Effect.andThen(Effect.catchReason(fs.link(temporary, file), "PlatformError", "AlreadyExists", () => Effect.void)),

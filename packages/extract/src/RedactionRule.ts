@@ -16,8 +16,13 @@ export interface RedactionRule {
   readonly keywords: ReadonlyArray<string>
   /** Sticky: it is tried where a keyword begins. The group `secret` is what is taken out, without one the whole match. */
   readonly pattern: RegExp
-  /** Refuses what only looks like it. What stands for a value (`isPlaceholder`) is refused without being asked for. */
+  /**
+   * Refuses what only looks like it. What stands for a value is refused without being asked for (`isTokenPlaceholder` of the
+   * tier `prefixed`, `isPlaceholder` of the other), but in a `block`.
+   */
   readonly accepts?: (secret: string) => boolean
+  /** The secret is a block of base64, in which words and runs of one character stand by chance: it is never a stand-in. */
+  readonly block?: boolean
   /**
    * A keyword in the middle of a word counts too. Without this a rule of the tier `prefixed` wants a border before it:
    * the start, a character that is in no word, or an escape such as `\n`, `%3D` or a terminal colour.

@@ -75,7 +75,7 @@ export const open = Effect.fn("RunFolder.open")(function* (
   const scope = yield* Scope.make()
   yield* Effect.addFinalizer((exit) => Scope.close(scope, exit))
   mine.add(name)
-  yield* fs.makeDirectory(folder).pipe(Effect.mapError(fromPlatform(folder, "write")))
+  yield* fs.makeDirectory(folder, { mode: 0o700 }).pipe(Effect.mapError(fromPlatform(folder, "write")))
   const left = yield* takeOver(out, folder)
   const earlier = isFresh ? new Map<string, StoredPart>() : left
   found = earlier.size

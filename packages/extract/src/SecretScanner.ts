@@ -10,7 +10,7 @@ import { KEY_NAMES } from "./internal/redaction/contextRules.ts"
 import { isBorder } from "./internal/redaction/border.ts"
 import { type Finding, type KeywordFinder, merged } from "./internal/redaction/finding.ts"
 import { LiteralScan, type Literal } from "./internal/redaction/literalScan.ts"
-import { isPlaceholder } from "./internal/redaction/secretShape.ts"
+import { isPlaceholder, isTokenPlaceholder } from "./internal/redaction/secretShape.ts"
 
 export interface ScannerOptions {
   /** Values that are known to be secret. */
@@ -120,13 +120,14 @@ class Weighed {
 const TRIES = 3
 
 const matching = (rule: RedactionRule, weighed: Weighed): Found => {
-  const { accepts, anywhere = false, id, tier } = rule
+  const { accepts, anywhere = false, block = false, id, tier } = rule
   const { flags, source } = rule.pattern
   // Where the secret lies in the match is asked only of the few that match.
   const pattern = new RegExp(source, flags)
   const hasSecret = source.includes("(?<secret>")
   const located = hasSecret ? new RegExp(source, `${flags}d`) : pattern
   const rank = RANKS[tier]
+  const standsIn = tier === "prefixed" ? isTokenPlaceholder : isPlaceholder
   return (text, start) => {
     if (!anywhere && !hasSecret && !isBorder(text, start)) return undefined
     if (weighed.isSpent(rule, start)) return undefined
@@ -134,7 +135,8 @@ const matching = (rule: RedactionRule, weighed: Weighed): Found => {
     const match = pattern.exec(text)
     if (match === null) return undefined
     const secret = match.groups?.["secret"] ?? match[0]
-    if (accepts?.(secret) === false || isPlaceholder(secret)) return weighed.refused(rule, start, pattern.lastIndex)
+    if (accepts?.(secret) === false || (!block && standsIn(secret)))
+      return weighed.refused(rule, start, pattern.lastIndex)
     let [from, to] = [start, start + secret.length]
     if (hasSecret) {
       located.lastIndex = start

@@ -9,6 +9,7 @@ import * as ModelContext from "@pi-sessions/core/ModelContext"
 import { HeaderLine, SessionEntry, type SessionLine } from "@pi-sessions/core/SessionLine"
 import { type FamilyEvidence } from "./Families.ts"
 import * as MinHash from "./MinHash.ts"
+import * as WellFormed from "./WellFormed.ts"
 import { callsOf } from "./internal/turnWriter.ts"
 
 /** A fork begins with lines of what it was forked from. */
@@ -71,7 +72,13 @@ const sayings = (entry: SessionEntry, said: MinHash.MinHash): void => {
     return
   }
   said.add(text)
-  for (const call of callsOf(message)) said.add(JSON.stringify(call["arguments"] ?? {}))
+  for (const call of callsOf(message)) said.add(argumentsOf(call))
+}
+
+/** As JSON; those that a sample does not have either are none. */
+const argumentsOf = (call: JsonObject): string => {
+  const args = call["arguments"] ?? {}
+  return WellFormed.isShallow(args) ? JSON.stringify(args) : "{}"
 }
 
 /**
@@ -104,6 +111,6 @@ const digest = (text: string): string => hash("sha1", text, "hex").slice(0, 24)
 const spoken = (entry: SessionEntry): string => {
   const message: JsonObject = objectAt(entry.decode(), "message") ?? {}
   if (message["stopReason"] === "error" || message["stopReason"] === "aborted") return ""
-  const calls = callsOf(message).map((call) => JSON.stringify(call["arguments"] ?? {}))
+  const calls = callsOf(message).map(argumentsOf)
   return [`${entry.role} ${ModelContext.contentText(message["content"])}`, ...calls].join("\n")
 }

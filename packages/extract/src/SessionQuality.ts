@@ -31,7 +31,7 @@ export interface QualityFacts {
   readonly ended: Ending
   /** Messages of the user that reject what the agent said or did; see internal/corrections.ts. */
   readonly corrections: number
-  /** Of the last run of tests behind an edit that succeeded: whether it passed. */
+  /** Whether tests were run behind the last edit that succeeded, and the last run of them passed. */
   readonly tests_passed_after_edit: boolean
   readonly committed: boolean
   readonly bead_closed: boolean
@@ -106,8 +106,8 @@ interface Pending {
   readonly id: string
   readonly name: string
   readonly args: JsonObject
-  /** Whether a file had been edited when it was made. */
-  readonly isAfterEdit: boolean
+  /** Edits that had succeeded when it was made. */
+  readonly edits: number
 }
 
 /** Reads messages in their order and keeps what they show. */
@@ -126,7 +126,8 @@ class Witness {
   /** Errors since the user spoke after which their tool has not succeeded. */
   readonly #open = new Map<string, number>()
   #corrections = 0
-  #isEdited = false
+  /** Edits that succeeded. */
+  #edits = 0
   #testsPassed = false
   #isCommitted = false
   #isBeadClosed = false
@@ -183,7 +184,7 @@ class Witness {
     for (const call of calls) {
       const name = stringAt(call, "name") ?? ""
       const args = objectAt(call, "arguments") ?? {}
-      this.#pending.push({ id: stringAt(call, "id") ?? "", name, args, isAfterEdit: this.#isEdited })
+      this.#pending.push({ id: stringAt(call, "id") ?? "", name, args, edits: this.#edits })
       const isRepeat = this.#lastCall?.name === name && isSameCall(this.#lastCall.args, args)
       this.#running = isRepeat ? this.#running + 1 : 1
       this.#lastCall = { name, args }
@@ -210,16 +211,25 @@ class Witness {
       this.#open.delete(call.name)
     }
     const tool = call.name.toLowerCase()
-    if (EDITS.has(tool)) this.#isEdited ||= !isError
-    else if (tool === "bash") this.#shell(call, isError, message)
+    if (EDITS.has(tool)) {
+      if (!isError) this.#edit()
+    } else if (tool === "bash") this.#shell(call, isError, message)
   }
 
-  #shell({ args, isAfterEdit }: Pending, isError: boolean, message: JsonObject): void {
+  /** What tests said before it, they said of other files. */
+  #edit(): void {
+    this.#edits++
+    this.#testsPassed = false
+  }
+
+  #shell({ args, edits }: Pending, isError: boolean, message: JsonObject): void {
     // What runs in the background has not ended when its call has.
     if (args["run_in_background"] === true) return
     const output = (): string => this.#texts.whole(ModelContext.contentText(message["content"]))
     const run = { line: this.#texts.whole(stringAt(args, "command") ?? ""), isError, output }
-    if (isAfterEdit) this.#testsPassed = testsPassed(run) ?? this.#testsPassed
+    const passed = edits > 0 ? testsPassed(run) : undefined
+    // An edit of the same answer may have come behind them.
+    if (passed !== undefined) this.#testsPassed = passed && edits === this.#edits
     this.#isCommitted ||= madeCommit(run)
     this.#isBeadClosed ||= closedBead(run)
   }

@@ -75,8 +75,20 @@ export interface SessionOrigin {
   readonly model?: LocalModel
 }
 
-/** Takes any version of the format; the session itself is not changed. */
-export const of = (
+/**
+ * Takes any version of the format; the session itself is not changed. A session with values that are nested beyond the
+ * stack is `unreadable`, as it is to `extract`, and `detail` says so.
+ */
+export const of = (source: Session.Session, origin: SessionOrigin, options: SampleOptions): SessionSamples => {
+  try {
+    return made(source, origin, options)
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    return { row: { path: origin.ref.path, outcome: "unreadable", detail: String(error) }, samples: [], fates: [] }
+  }
+}
+
+const made = (
   source: Session.Session,
   { model, ref, role, told = new Map() }: SessionOrigin,
   options: SampleOptions
@@ -142,16 +154,27 @@ const fatesOf = (outcome: Outcome): ReadonlyArray<EntryFates.EntryFate> => {
   const leftOut = EntryFates.leftOut(cut.session, cut.runs, branches)
   const unsaid = new Map(traced.flatMap((one) => [...one.unsaid]))
   const unkept = unkeptOf(outcome)
+  const parts = lostOf(traced)
   return cut.session.tree.getEntries().flatMap((entry): ReadonlyArray<EntryFates.EntryFate> => {
     const places = told.get(entry)
-    const lost = new Set(traced.flatMap((one) => [...(one.lost.get(entry) ?? [])]))
-    if (places !== undefined) return [{ entry, told: places, reason: undefined, lost: [...lost] }]
+    if (places !== undefined) return [{ entry, told: places, reason: undefined, lost: [...(parts.get(entry) ?? [])] }]
     const left = leftOut.get(entry)
     // Where hydration wrote every answer, no message trails: none of them could be learnt.
     const isHydrated = left === "trailing_message" && row.outcome === "hydrated"
     const reason = isHydrated ? row.outcome : (left ?? unsaid.get(entry) ?? unkept.get(entry))
     return reason === undefined ? [] : [{ entry, told: [], reason, lost: [] }]
   })
+}
+
+/** Of all samples together. */
+const lostOf = (traced: Outcome["traced"]): ReadonlyMap<SessionEntry, ReadonlySet<DropReason>> => {
+  const parts = new Map<SessionEntry, Set<DropReason>>()
+  for (const [entry, reasons] of traced.flatMap(({ lost }) => [...lost])) {
+    const known = parts.get(entry) ?? new Set()
+    for (const reason of reasons) known.add(reason)
+    parts.set(entry, known)
+  }
+  return parts
 }
 
 type Tellings = Array<EntryFates.EntryFate["told"][number]>
@@ -161,7 +184,7 @@ const tellingsOf = ({ cut, samples }: Outcome): ReadonlyMap<SessionEntry, Tellin
   const tell = (entry: SessionEntry, sample: number, as: EntryFates.Telling): void => {
     const places = told.get(entry)
     if (places === undefined) told.set(entry, [{ sample, as }])
-    else if (!places.some((place) => place.sample === sample && place.as === as)) places.push({ sample, as })
+    else if (!isTold(places, sample, as)) places.push({ sample, as })
   }
   for (const sample of samples) {
     if (sample._tag === "Refused") continue
@@ -175,6 +198,12 @@ const tellingsOf = ({ cut, samples }: Outcome): ReadonlyMap<SessionEntry, Tellin
   return told
 }
 
+/** Samples come in order, and those of an entry may be many. */
+const isTold = (places: Tellings, sample: number, as: EntryFates.Telling): boolean => {
+  for (let at = places.length - 1; places[at]?.sample === sample; at--) if (places[at]?.as === as) return true
+  return false
+}
+
 /** Of entries that stand in what was cut, why they are in no line. */
 const unkeptOf = ({
   cut,
@@ -183,14 +212,20 @@ const unkeptOf = ({
   samples
 }: Outcome): ReadonlyMap<SessionEntry, EntryFates.EntryFate["reason"]> => {
   const reasons = new Map<SessionEntry, EntryFates.EntryFate["reason"]>()
+  const taken = new Set<number>()
+  const refusals = new Map<number, SampleDropReason>()
+  for (const one of samples) {
+    const at = one.sample.metadata.sample
+    if (one._tag === "Kept") taken.add(at)
+    else if (!refusals.has(at)) refusals.set(at, one.reason)
+  }
   for (const [at, run] of cut.runs.entries()) {
-    const refused = samples.find((one) => one._tag === "Refused" && one.sample.metadata.sample === at)
-    const isTaken = samples.some((one) => one._tag === "Kept" && one.sample.metadata.sample === at)
+    const refusal = refusals.get(at)
     const targets = new Set(run.targets)
     for (const entry of [...run.systemMessages, ...run.messages].flatMap(({ of }) => of?.entry ?? [])) {
       if (reasons.has(entry)) continue
       if (row.outcome !== "kept" && samples.length === 0) reasons.set(entry, row.outcome)
-      else if (!isTaken && refused?._tag === "Refused") reasons.set(entry, refused.reason)
+      else if (!taken.has(at) && refusal !== undefined) reasons.set(entry, refusal)
       else if (options.format === "dpo") reasons.set(entry, "no_pair")
       else reasons.set(entry, cutAway(targets.has(entry), options))
     }

@@ -23,7 +23,10 @@ export interface SplitSession {
   readonly family: string
 }
 
-/** Earlier assignments by session id, as a dataset records them. */
+/** What a session is recorded under: a dataset that is shared does not tell its id. */
+export const keyOf = (sessionId: string): string => createHash("sha256").update(sessionId).digest("hex").slice(0, 32)
+
+/** Earlier assignments by `keyOf` of the session id, as a dataset records them. */
 export type Recorded = ReadonlyMap<string, Split>
 
 export interface Assigned {
@@ -50,11 +53,11 @@ export const assign = (
   const bridging = new Set<string>()
   const fresh: Array<ReadonlyArray<SplitSession>> = []
   for (const family of families.values()) {
-    const told = new Set(family.flatMap(({ sessionId }) => recorded.get(sessionId) ?? []))
+    const told = new Set(family.flatMap(({ sessionId }) => recorded.get(keyOf(sessionId)) ?? []))
     const [only, second] = told
     if (only === undefined && rule._tag === "Share") fresh.push(family)
     for (const session of family) {
-      const was = recorded.get(session.sessionId)
+      const was = recorded.get(keyOf(session.sessionId))
       if (was !== undefined) splitOf.set(session.path, was)
       else if (second !== undefined) bridging.add(session.path)
       else if (only !== undefined) splitOf.set(session.path, only)

@@ -90,7 +90,8 @@ const conversationOf = (sample: TrainingSample, messages: ReadonlyArray<ChatMess
   date: dateOf(sample.metadata.timestamp)
 })
 
-const find = (sample: TrainingSample, model: LocalModel): LossMask.LossMask => {
+/** By `LossMask.findBack` not all of them, where they are not known yet. */
+const find = (sample: TrainingSample, model: LocalModel, by: typeof LossMask.find): LossMask.LossMask => {
   const before = known.get(sample)
   if (before?.model === model) return before.mask
   const { messages } = markedMessages(sample)
@@ -99,8 +100,8 @@ const find = (sample: TrainingSample, model: LocalModel): LossMask.LossMask => {
     sample,
     messages.map(({ message }) => message)
   )
-  const mask = LossMask.find(normalized(conversation, model), targets, model)
-  known.set(sample, { model, mask })
+  const mask = by(normalized(conversation, model), targets, model)
+  if (mask.answers.length === targets.length) known.set(sample, { model, mask })
   return mask
 }
 
@@ -119,14 +120,16 @@ const divide = (sample: TrainingSample, { model }: ProjectOptions = {}): Readonl
   const pieces: Array<TrainingSample> = []
   let rest = sample
   for (;;) {
-    const mask = find(rest, model)
+    const mask = find(rest, model, LossMask.findBack)
+    const { answers } = mask
+    const failed = answers.findLastIndex(({ _tag }) => _tag === "Refused")
+    if (failed < 0 || !answers.some(({ _tag }) => _tag === "Learnt")) return [rest, ...pieces]
     const targets = rest.turns.flatMap(({ role }, at) => (role === "assistant" && at >= rest.first_target ? [at] : []))
-    const failed = mask.answers.findLastIndex(({ _tag }) => _tag === "Refused")
-    if (failed < 0 || !mask.answers.some(({ _tag }) => _tag === "Learnt")) return [rest, ...pieces]
     // Where the last one itself cannot be learnt, it goes alone, to be refused.
-    const first = Math.min(failed + 1, targets.length - 1)
+    const last = answers.slice(Math.min(failed + 1, answers.length - 1))
+    const first = targets.length - last.length
     const piece = part(rest, targets[first] ?? 0, rest.turns.length)
-    known.set(piece, { model, mask: { ...mask, answers: mask.answers.slice(first) } })
+    known.set(piece, { model, mask: { ...mask, answers: last } })
     pieces.unshift(piece)
     rest = part(rest, rest.first_target, (targets[first - 1] ?? 0) + 1)
   }
@@ -134,7 +137,7 @@ const divide = (sample: TrainingSample, { model }: ProjectOptions = {}): Readonl
 
 const project = (sample: TrainingSample, { model }: ProjectOptions = {}): Projection<TokensSample> => {
   if (model === undefined) return { _tag: "None", reason: "no_tokenizer" }
-  const { answers, text, withoutReasoning } = find(sample, model)
+  const { answers, text, withoutReasoning } = find(sample, model, LossMask.find)
   if (answers.length === 0) return { _tag: "None", reason: "no_assistant_turn" }
   const spans: Array<Span> = []
   for (const answer of answers) {

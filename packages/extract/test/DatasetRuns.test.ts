@@ -316,7 +316,7 @@ describe("shards of a plan", () => {
       yield* shard(2)
       const directories = [1, 2].map((at) => options(`shard-${at}`).out)
       const merge = extract.merge(options("joined", { format: "pi" }), plan, directories)
-      const [first = ""] = [...contents(directories[0] ?? "").keys()].filter((name) => name.startsWith("train/"))
+      const first = [...contents(directories[0] ?? "").keys()].find((name) => name.startsWith("train/")) ?? ""
       Fs.appendFileSync(Path.join(directories[0] ?? "", first), "{}\n")
       assert.include((yield* Effect.flip(merge)).message, "make the shard anew")
       yield* shard(1)

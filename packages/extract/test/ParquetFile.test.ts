@@ -1,7 +1,7 @@
 /** Parquet files: what goes in as lines comes out as the same lines, here and in pyarrow. */
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Stream } from "effect"
+import { Effect, Exit, Stream } from "effect"
 import { parquetMetadata } from "hyparquet"
 import * as ChildProcess from "node:child_process"
 import * as Fs from "node:fs"
@@ -9,6 +9,7 @@ import * as Path from "node:path"
 import * as process from "node:process"
 import { type Json, type JsonObject } from "@pi-sessions/core/Json"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
+import { SessionFileError } from "@pi-sessions/session-file/SessionFileError"
 import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as DatasetValidation from "../src/DatasetValidation.ts"
 import * as ParquetFile from "../src/ParquetFile.ts"
@@ -16,6 +17,9 @@ import { ParquetFormat } from "../src/ParquetFormat.ts"
 import { fixtureSamples, linesOf } from "./support/formats.ts"
 
 const { flag, int, json, list, optional, struct, text } = ParquetFile
+
+const FLIPS = Number(process.env["PI_SESSIONS_FLIPS"] || 400)
+const FIRST_SEED = Number(process.env["PI_SESSIONS_SEED"] || 1)
 
 const linesIn = (file: string) =>
   Stream.runCollect(ParquetFile.readLines(file)).pipe(
@@ -244,6 +248,44 @@ describe("a Parquet file", () => {
       wild.writeUInt32LE(0xffff_ffff, whole.length - 8)
       assert.strictEqual(yield* reads(wild), message)
       assert.strictEqual(yield* reads(Buffer.from("no Parquet at all, but long enough to be one\n")), message)
+    })
+  )
+
+  it.live("gives lines or one error, whatever its bytes are", () =>
+    Effect.gen(function* () {
+      const folder = yield* memoryFolder
+      const lines = fixtureLines("object", "train").slice(0, 3)
+      const { target } = yield* written(folder, "small", lines)
+      const whole = Fs.readFileSync(target)
+      const footer = metadataOf(target).metadata_length + 8
+      const unhandled: Array<unknown> = []
+      const note = (reason: unknown): void => void unhandled.push(reason)
+      process.on("unhandledRejection", note)
+      const counts = { lines: 0, errors: 0 }
+      for (let seed = FIRST_SEED; seed < FIRST_SEED + FLIPS; seed++) {
+        const random = SeededRandom.make(seed)
+        const bytes = Buffer.from(whole)
+        for (let flips = 1 + random.int(3); flips > 0; flips--) {
+          // The footer says how all the rest is read.
+          const at = random.int(2) === 0 ? bytes.length - 1 - random.int(footer) : random.int(bytes.length)
+          bytes[at] = random.int(2) === 0 ? random.int(256) : (bytes[at] ?? 0) ^ (1 << random.int(8))
+        }
+        Fs.writeFileSync(target, random.int(8) === 0 ? bytes.subarray(0, random.int(bytes.length)) : bytes)
+        const exit = yield* Effect.exit(linesIn(target))
+        yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
+        assert.deepStrictEqual(unhandled, [], `seed ${seed}`)
+        if (Exit.isSuccess(exit)) counts.lines++
+        else {
+          const error = yield* Effect.flip(exit)
+          assert.instanceOf(error, SessionFileError, `seed ${seed}`)
+          assert.strictEqual(error.path, target)
+          counts.errors++
+        }
+      }
+      process.off("unhandledRejection", note)
+      assert.isAbove(counts.errors, FLIPS / 4)
+      assert.isAbove(counts.lines, FLIPS / 50)
+      process.stdout.write(`Parquet, flipped bytes: ${JSON.stringify(counts)}\n`)
     })
   )
 

@@ -19,20 +19,21 @@ const word = ["correct", "horse", "battery"].join("-")
 const USER = "annabelle"
 const home = `/home/${USER}/work`
 
-const session = file(
-  header({ cwd: `${home}/${token}` }),
-  { type: "session_info", id: "n", parentId: null, timestamp: "2026-01-05T10:00:00.000Z", name: `about ${token}` },
-  ...linked([
-    user(`use ${token}, and the password is ${word}`),
-    assistant([
-      { type: "thinking", thinking: `the token ${token}` },
-      text(`I take ${token}.`),
-      call("c1", "bash", { command: `curl -H 'Authorization: token ${token}' ${word}`, [token]: { deep: [token] } })
-    ]),
-    result("c1", `${home}/x: ${token}\n${word}\n`),
-    assistant([text(`done with ${word}`)])
-  ])
-)
+const session = (cwd: string) =>
+  file(
+    header({ id: token, cwd }),
+    { type: "session_info", id: "n", parentId: null, timestamp: "2026-01-05T10:00:00.000Z", name: `about ${token}` },
+    ...linked([
+      user(`use ${token}, and the password is ${word}`),
+      assistant([
+        { type: "thinking", thinking: `the token ${token}` },
+        text(`I take ${token}.`),
+        call("c1", "bash", { command: `curl -H 'Authorization: token ${token}' ${word}`, [token]: { deep: [token] } })
+      ]),
+      result("c1", `${home}/x: ${token}\n${word}\n`),
+      assistant([text(`done with ${word}`)])
+    ])
+  )
 
 /** What a file says: Parquet is compressed. */
 const textOf = (path: string): Effect.Effect<string, SessionFileError> =>
@@ -43,11 +44,11 @@ const textOf = (path: string): Effect.Effect<string, SessionFileError> =>
       )
     : Effect.sync(() => Fs.readFileSync(path, "utf8"))
 
-const run = Effect.fnUntraced(function* (options: Partial<ExtractOptions>) {
+const run = Effect.fnUntraced(function* (options: Partial<ExtractOptions>, cwd = `${home}/${token}`) {
   const root = yield* memoryFolder
   const sessions = Path.join(root, USER, `--home-${USER}-work--`)
   Fs.mkdirSync(sessions, { recursive: true })
-  Fs.writeFileSync(Path.join(sessions, "s.jsonl"), session)
+  Fs.writeFileSync(Path.join(sessions, "s.jsonl"), session(cwd))
   Fs.writeFileSync(Path.join(sessions, `broken-${token}.jsonl`), "no session\n")
   const out = Path.join(root, "out")
   const { secrets } = ExactSecrets.fromValues([word])
@@ -62,7 +63,7 @@ const run = Effect.fnUntraced(function* (options: Partial<ExtractOptions>) {
   const files = yield* Effect.forEach(inFiles, (name) =>
     Effect.map(textOf(Path.join(out, name)), (text) => [name, text.replaceAll(root, "")] as const)
   )
-  return { report, files }
+  return { report, files, root }
 })
 
 describe("a redacted dataset", () => {
@@ -75,6 +76,43 @@ describe("a redacted dataset", () => {
         for (const secret of [token, word, USER, `${USER}-`]) assert.notInclude(content, secret, name)
       }
     })
+  )
+
+  it.live(
+    "names no place of this machine: what was asked for, where sessions lay, which session went to which split",
+    () =>
+      Effect.gen(function* () {
+        const town = `/home/${USER}.hidden/gt`
+        const asked = { town, models: ["fake-1", `of-${token}`], rigs: ["deacon", `/home/${USER}/gt/${token}`] }
+        for (const format of ["messages", "sharegpt", "parquet"] as const) {
+          const { files, root } = yield* run({ ...asked, format }, `${town}/deacon`)
+          const told = new Map(files)
+          for (const [name, content] of files) {
+            for (const secret of [token, USER, "hidden"]) assert.notInclude(content, secret, name)
+          }
+          const manifest = JSON.parse(told.get("manifest.json") ?? "{}")
+          const report = JSON.parse(told.get("report.json") ?? "{}")
+          assert.strictEqual(manifest.inputs.length, 1)
+          assert.strictEqual(
+            manifest.inputs[0].session_id,
+            report.rows.find(({ outcome }: { outcome: string }) => outcome === "kept").session_id
+          )
+          assert.match(manifest.settings.town_sha256, /^[0-9a-f]{64}$/u)
+          assert.strictEqual(manifest.settings.models[0], "fake-1")
+          const lines =
+            format === "parquet"
+              ? (yield* Effect.provide(
+                  Stream.runCollect(ParquetFile.readLines(Path.join(root, "out", "train.parquet"))),
+                  NodeServices.layer
+                )).flat()
+              : (told.get("train.jsonl") ?? "").trim().split("\n")
+          assert.isAbove(lines.length, 0)
+          for (const line of lines) {
+            const value = JSON.parse(line)
+            assert.strictEqual((value.metadata ?? value).source_path, "s.jsonl")
+          }
+        }
+      })
   )
 
   it.live("counts what was taken out, by rule, and gives the same bytes with the same key only", () =>

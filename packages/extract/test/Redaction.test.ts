@@ -200,7 +200,12 @@ describe("a sample", () => {
 
   it("without secrets comes back as it was", () => {
     const { counts, sample: after } = Redaction.redact(sample(), redactor)
-    assert.deepStrictEqual(after, sample())
+    const { metadata } = sample()
+    assert.deepStrictEqual(after, {
+      ...sample(),
+      source_path: "a.jsonl",
+      metadata: { ...metadata, parent_session: "b.jsonl" }
+    })
     assert.deepStrictEqual(counts, {})
   })
 
@@ -293,8 +298,7 @@ describe("a sample", () => {
     )
     assert.notInclude(JSON.stringify(after), "annabel")
     assert.match(after.cwd, /^\/home\/user-\d{6}\/project$/u)
-    const [, user = ""] = /\/home\/(user-\d{6})/u.exec(after.cwd) ?? []
-    assert.strictEqual(after.source_path, `/home/${user}/.pi/agent/sessions/--home-${user}-project--/a.jsonl`)
+    assert.strictEqual(after.source_path, "a.jsonl")
     assert.deepStrictEqual(Object.keys(counts), ["email", "home-directory", "user-name"])
   })
 })
@@ -425,6 +429,29 @@ describe("redaction", () => {
     const { text } = KINDS.get("github-pat")?.(SeededRandom.make(1)) ?? { text: "" }
     assert.match(redacted(`password=${text}`), /^password=\[REDACTED:github-pat:\d+\]$/u)
     assert.match(redacted(`{"token": "${text}"}`), /^\{"token": "\[REDACTED:github-pat:\d+\]"\}$/u)
+  })
+
+  it("of a token in the place of an address's user leaves the address, and counts one", () => {
+    const { text } = KINDS.get("github-pat")?.(SeededRandom.make(1)) ?? { text: "" }
+    const scope = redactor.scope([])
+    const after = scope.text(`https://${text}@github.com/acme/x.git`)
+    assert.match(after, /^https:\/\/\[REDACTED:github-pat:\d+\]@github\.com\/acme\/x\.git$/u)
+    assert.deepStrictEqual(scope.counts, { "github-pat": 1 })
+    assert.strictEqual(redacted(after), after)
+  })
+
+  it("takes the password behind a placeholder that is an address's user", () => {
+    const address = /^https:\/\/\[REDACTED:github-pat:\d+\]:\[REDACTED:url-password:\d+\]@acme\.dev$/u
+    const user = KINDS.get("github-pat")?.(SeededRandom.make(1)).text ?? ""
+    for (const name of [user, "[REDACTED:github-pat:1]"]) {
+      const after = redacted(`https://${name}:${joined("Harbour", "Lantern", "7")}@acme.dev`)
+      assert.match(after, address)
+      assert.strictEqual(redacted(after), after)
+    }
+    assert.match(
+      redacted(joined("p=https%3A%2F%2F[REDACTED:github-pat:1]%3A", "HarbourLantern7", "%40acme.dev")),
+      /^p=https%3A%2F%2F\[REDACTED:github-pat:1\]%3A\[REDACTED:url-password:\d+\]%40acme\.dev$/u
+    )
   })
 
   it("of JSON in a text leaves JSON", () => {

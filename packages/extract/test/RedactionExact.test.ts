@@ -128,6 +128,55 @@ describe("the values of an environment", () => {
   })
 })
 
+describe("the values of an environment that hold a word of stand-ins", () => {
+  const refusedOf = (value: string): ReadonlyArray<string> =>
+    ExactSecrets.fromEnvironment({ A_PASSWORD: value }).refused.map(({ reason }) => reason)
+
+  for (const value of [
+    "MySampleDb-9x!kd",
+    "snowflake...7Q!",
+    "tr0ub4dor-fakery",
+    "pw-12345678-Zk3Q",
+    "xxxxHarbour!9",
+    "<x9!kd-Lantern",
+    "[x9!kd-Lantern",
+    "Quokka<3Zephyr",
+    "$ecret-Harbour",
+    "secret:Harbour",
+    "Redacted-Heron-77",
+    `AAAAAAAAAA${"zK3qM9"}`,
+    "https://svc:Lantern77!@acme.dev/x"
+  ]) {
+    it(`are taken: ${value}`, () => {
+      assert.deepStrictEqual(refusedOf(value), [])
+    })
+  }
+
+  for (const value of [
+    "your-api-key-here",
+    "change_me",
+    "CHANGE-THIS",
+    "fake-token",
+    "test_password",
+    "xxxx-xxxx-xxxx",
+    "not-a-real-key",
+    "1234567890abcdef",
+    "<your-secret>",
+    "${OTHER_TOKEN}",
+    "$OTHER_TOKEN",
+    "%OTHER_TOKEN%",
+    "{{ token }}",
+    "process.env.TOKEN",
+    "op://vault/item/field",
+    "....................",
+    "00000000-0000-0000-0000-000000000001"
+  ]) {
+    it(`are refused where there is nothing else: ${value}`, () => {
+      assert.deepStrictEqual(refusedOf(value), ["common"])
+    })
+  }
+})
+
 describe("the values of a file", () => {
   it("of variables are those that are named like secrets", () => {
     const text = [

@@ -3,6 +3,7 @@
  * code, and sessions where PI_SESSIONS_CORPUS names some.
  */
 import { assert, describe, it } from "@effect/vitest"
+import { generateKeyPairSync } from "node:crypto"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import * as process from "node:process"
@@ -12,7 +13,7 @@ import { Placeholders } from "../src/Placeholders.ts"
 import { sum } from "../src/DropCounts.ts"
 import { Redactor } from "../src/Redaction.ts"
 import { SecretScanner } from "../src/SecretScanner.ts"
-import { CONTEXT, KINDS, PLACES, PREFIXED, TOKEN_PLACES } from "./support/plantedSecrets.ts"
+import { CONTEXT, KINDS, PLACES, PREFIXED, TOKEN_PLACES, characters } from "./support/plantedSecrets.ts"
 
 const redactor = new Redactor({ placeholders: new Placeholders("a key of this test") })
 const redacted = (text: string): string => redactor.scope([]).text(text)
@@ -75,6 +76,123 @@ describe("planted secrets", () => {
     const poor = recalls.filter((recall) => recall.gone / recall.planted < 0.95).map(({ kind }) => kind)
     assert.deepStrictEqual(poor, [])
     assert.strictEqual(Object.keys(PREFIXED).length + Object.keys(CONTEXT).length, KINDS.size)
+  })
+})
+
+const PRIVATE = { format: "pem" } as const
+const PUBLIC = { format: "pem", type: "spki" } as const
+const rsa = (modulusLength: number, type: "pkcs1" | "pkcs8"): string =>
+  generateKeyPairSync("rsa", { modulusLength, privateKeyEncoding: { ...PRIVATE, type }, publicKeyEncoding: PUBLIC })
+    .privateKey
+const ec = (namedCurve: string, type: "sec1" | "pkcs8"): string =>
+  generateKeyPairSync("ec", { namedCurve, privateKeyEncoding: { ...PRIVATE, type }, publicKeyEncoding: PUBLIC })
+    .privateKey
+
+/** As OpenSSL writes them, and how many: of RSA keys of 1024 bits one in fifteen spells a word of stand-ins somewhere. */
+const KEYS: { readonly [kind: string]: readonly [count: number, make: () => string] } = {
+  "RSA 1024, PKCS#1": [100, () => rsa(1024, "pkcs1")],
+  "RSA 1024, PKCS#8": [60, () => rsa(1024, "pkcs8")],
+  "RSA 2048, PKCS#1": [10, () => rsa(2048, "pkcs1")],
+  "RSA 3072, PKCS#8": [4, () => rsa(3072, "pkcs8")],
+  "P-256, SEC1": [300, () => ec("P-256", "sec1")],
+  "P-521, PKCS#8": [100, () => ec("P-521", "pkcs8")],
+  "Ed25519, PKCS#8": [
+    300,
+    () =>
+      generateKeyPairSync("ed25519", {
+        privateKeyEncoding: { ...PRIVATE, type: "pkcs8" },
+        publicKeyEncoding: PUBLIC
+      }).privateKey
+  ],
+  "RSA 1024, PKCS#8 under a passphrase": [
+    30,
+    () =>
+      generateKeyPairSync("rsa", {
+        modulusLength: 1024,
+        privateKeyEncoding: { ...PRIVATE, type: "pkcs8", cipher: "aes-256-cbc", passphrase: "a passphrase" },
+        publicKeyEncoding: PUBLIC
+      }).privateKey
+  ]
+}
+
+/** What texts hold instead of a secret, as random characters spell it now and then, and in cases that nobody writes. */
+const WORDS = ["fake", "FAKE", "fAkE", "mock", "moCK", "dummy", "Sample", "foobar", "xxxx", "XxXx", "abc123", "eXaMpLe"]
+
+/** The secret with a word between letters in the second half of it, which leaves its dots and lines where they are. */
+const spelling = (random: SeededRandom.SeededRandom, secret: string, word: string): string => {
+  const half = Math.ceil(secret.length / 2)
+  for (;;) {
+    const from = half + random.int(secret.length - half - word.length - 2)
+    const to = from + word.length + 2
+    if (!/[.\n]/u.test(secret.slice(from, to))) return `${secret.slice(0, from)}k${word}Q${secret.slice(to)}`
+  }
+}
+
+const NUMBER = 60_000
+
+describe("random secrets", () => {
+  for (const [kind, [count, make]] of Object.entries(KEYS)) {
+    it(`that are private keys are gone, each one: ${kind}`, () => {
+      for (let i = 0; i < count; i++) {
+        const key = make()
+        const lines = key.trimEnd().split("\n").slice(1, -1)
+        for (const text of [key, JSON.stringify({ key }), `cat key.pem\n${key}$`]) {
+          const after = redacted(text)
+          assert.isFalse(
+            lines.some((line) => after.includes(line)),
+            `a key is left, line ${lines.findIndex((line) => after.includes(line)) + 1} of it first`
+          )
+        }
+      }
+    })
+  }
+
+  it("that are tokens are gone, each one, whatever their letters spell", () => {
+    const random = SeededRandom.make(11)
+    const left: Array<string> = []
+    for (const kind of ["github-pat", "openai-project", "anthropic", "stripe-live", "facebook"]) {
+      const make = KINDS.get(kind)
+      for (let i = 0; i < NUMBER / 5; i++) {
+        const { secret } = make?.(random) ?? { secret: "" }
+        if (redacted(`x ${secret}`).includes(secret)) left.push(secret)
+      }
+    }
+    assert.deepStrictEqual(left, [])
+  })
+
+  it("are gone where a word of stand-ins stands between their letters", () => {
+    const kinds = (
+      "github-pat github-fine-grained gitlab-pat openai-project anthropic stripe-live facebook slack-bot npm pypi jwt " +
+      "pem-rsa kubeconfig-key environment-api-key json-api-key header-bearer url-token azure-account-key"
+    ).split(" ")
+    const left: Array<string> = []
+    for (const kind of kinds) {
+      for (const word of WORDS) {
+        for (let seed = 1; seed <= 20; seed++) {
+          const random = SeededRandom.make(seed)
+          const { secret, text } = KINDS.get(kind)?.(random) ?? { secret: "", text: "" }
+          const spelt = spelling(random, secret, word)
+          if (redacted(text.replace(secret, () => spelt)).includes(word)) left.push(`${word} in ${kind}, seed ${seed}`)
+        }
+      }
+    }
+    assert.deepStrictEqual(left, [])
+  })
+
+  it("are gone before an ellipsis, and with zero bytes in them", () => {
+    const random = SeededRandom.make(5)
+    const gitlab = KINDS.get("gitlab-pat")?.(random).secret ?? ""
+    assert.match(redacted(`It is ${gitlab}... or so`), /^It is \[REDACTED:gitlab-pat:\d+\]/u)
+    const zeros = `fm2_lJPEC${"A".repeat(9)}${characters(random, "abcdefABCDEF0123456789", 60)}`
+    assert.match(redacted(zeros), /^\[REDACTED:flyio-access-token:\d+\]$/u)
+  })
+
+  it("stay where all of them says that they are none", () => {
+    const places = ["ghp_", "sk-ant-api03-", "sk-proj-", "glpat-"]
+    const bodies = ["your-api-key-goes-here-0123-abcd-efgh", "FAKE-0a1B2c3D4e5F6g7H8i9J0k1L2m3N4o", "EXAMPLE".repeat(6)]
+    for (const place of places) {
+      for (const body of bodies) assert.strictEqual(redacted(`${place}${body}`), `${place}${body}`)
+    }
   })
 })
 

@@ -56,7 +56,29 @@ describe("tests that passed behind an edit", () => {
     "go test ./...",
     "make -C sub test",
     "./gradlew :app:test",
-    "npm test && git commit -m done"
+    "npm test && git commit -m done",
+    "pnpm run test:core:unit",
+    "pnpm -w test",
+    "npm -w test test",
+    "uv run --all-groups pytest",
+    "timeout -k 5 60 npm test",
+    "npx -y -p vitest vitest run",
+    "uv run --with pytest-cov pytest -n 4",
+    "env -u CI pnpm vitest related a.ts",
+    "node --import tsx --test a.test.ts",
+    "python -W ignore -m unittest",
+    "make -j4 test-unit",
+    "just test core",
+    "nx test app",
+    "nx run app:test:ci",
+    "nx run-many -p a b -t lint test",
+    "nx affected --targets=build,test",
+    "turbo run build test --filter test-utils",
+    "./gradlew test -x lint",
+    "mvn -q verify -DskipTests=false",
+    "cargo nextest run",
+    "tox -e py39",
+    "set -e; npm test"
   ])("are seen in a run of %j that ended well", (command) => {
     assert.isTrue(run(command))
     assert.isFalse(run(command, "1 failed", true))
@@ -72,6 +94,60 @@ describe("tests that passed behind an edit", () => {
     "cargo build --tests",
     "make build",
     "ls test",
+    "npm -w test run build",
+    "npm run test:clean",
+    "npm run test-utils",
+    "npm test -- --help",
+    "./gradlew build -x test",
+    "./gradlew check -x test",
+    "./gradlew -m test",
+    "mvn verify -DskipTests",
+    "mvn verify -D skipTests=true",
+    "mvn test -Dmaven.test.skip",
+    "mvn test -Dmaven.test.failure.ignore=true",
+    "make -n test",
+    "make -kn test",
+    "make -i test",
+    "make test-clean",
+    "make check-deps",
+    "make -C test build",
+    "just build test",
+    "nx build test-utils",
+    "nx run-many --projects test -t build",
+    "vitest list",
+    "vitest bench",
+    "npx -y vitest init browser",
+    "npx -p vitest tsc",
+    "jest --showConfig",
+    "jest --clearCache",
+    "go test -c ./pkg",
+    "go test -list . ./...",
+    "go test -run '^$' -bench . ./...",
+    "cargo nextest list",
+    "cargo test --no-run",
+    "ctest -N",
+    "ctest --show-only=json-v1",
+    "tox -l",
+    "tox -e lint",
+    "pytest --fixtures",
+    "pytest --markers",
+    "rspec --dry-run",
+    "uv run --with pytest python script.py",
+    "uv run --what pytest",
+    "python tool.py -m pytest",
+    "node tool.js --test",
+    "command -v pytest",
+    "pip install pytest && which pytest",
+    // They end well where there is nothing to run.
+    "npm test --if-present",
+    "npm run test --if-present",
+    "npx vitest --passWithNoTests",
+    // Nothing says that they ran.
+    "git diff --quiet && exit 0; npm test",
+    "[ -f package.json ] || exit 0\nnpm test",
+    "trap 'exit 0' EXIT; npm test",
+    "exec true; npm test",
+    "set -n; npm test",
     // Another command decides the status, and nothing was printed.
     "npm test | tail -3",
     "npm test; true",
@@ -92,6 +168,56 @@ describe("tests that passed behind an edit", () => {
     assert.isFalse(run(command, "npm ERR! Test failed.  See above for more details."))
   })
 
+  it.each([
+    ["go test ./...", "?   \tx/a\t[no test files]\n", "ok  \tx/b\t0.1s\n"],
+    ["go test -run Nothing ./...", "ok  \tx/a\t0.1s [no tests to run]\n", "ok  \tx/b\t(cached)\n"],
+    [
+      "cargo test nothing",
+      "running 0 tests\n\ntest result: ok. 0 passed; 0 failed; 5 filtered out\n",
+      "test result: ok. 1 passed"
+    ],
+    ["npx vitest --passWithNoTests", "No test files found, exiting with code 0\n", "      Tests  12 passed (12)\n"],
+    ["npm test --if-present", "", "Tests:       3 passed, 3 total\n"],
+    ["node --test", "\u2139 tests 0\n\u2139 pass 0\n", "\u2139 tests 2\n\u2139 pass 2\n"],
+    ["python -m unittest", "Ran 0 tests in 0.000s\n\nOK\n", "2 passed in 0.1s"],
+    ["npx mocha", "  0 passing (1ms)\n", "  1 passing (1ms)\n"]
+  ])("are not seen in %j where it says %j, but where %j stands with it", (command, none, some) => {
+    assert.isFalse(run(command, none))
+    assert.isTrue(run(command, none + some))
+  })
+
+  it.each([
+    ["go test ./... | grep ^ok", "ok  \tx/a\t0.1s\n"],
+    ["go test ./... 2>&1 | head -3", "ok  \tx/a\t0.1s\nok  \tx/b\t0.1s\nok  \tx/c\t0.1s\n"],
+    ["npx mocha | head -40", "  12 passing (3s)\n"],
+    ["cargo test | grep 'test result: ok'", "test result: ok. 3 passed; 0 failed\n"],
+    ["npm test | tee log | sed s/failed//", "Tests:       3 passed, 3 total\n"]
+  ])("are not seen in %j, which may cut away what failed", (command, output) => {
+    assert.isFalse(run(command, output))
+    assert.isTrue(run(command.replace(/\|[^|]*$/u, "| tail -40"), output))
+  })
+
+  it("are told by the last lines, and by none that is too long for a summary", () => {
+    const passed = "Tests:       3 passed, 3 total\n"
+    const noise = "a line of the log\n".repeat(1000)
+    assert.isTrue(run("npm test | cat", noise + passed))
+    assert.isFalse(run("npm test | cat", passed + noise))
+    assert.isFalse(run("npm test | cat", `${" ".repeat(600)}${passed}`))
+    assert.isFalse(run("npm test | cat", `1 failed\n${noise}${passed}`))
+    assert.isFalse(run("npm test | cat", `${passed}error: 1 target failed:\n    \`--lib\`\n`))
+  })
+
+  it("are seen behind eight programs that run others, not behind more", () => {
+    for (const [wrapper, command] of [
+      ["time", "npm test"],
+      ["npm", "npm test"],
+      ["npm workspace a", "npm test"]
+    ] as const) {
+      assert.isTrue(run(`${`${wrapper} `.repeat(4)}${command}`), wrapper)
+      for (const times of [20, 12_000]) assert.isFalse(run(`${`${wrapper} `.repeat(times)}${command}`), wrapper)
+    }
+  })
+
   it("need an edit that succeeded before them", () => {
     const failed = did("edit", { path: "a.ts", edits: [] }, "no such text", true)
     assert.isFalse(facts(user("go"), ...ran("npm test"), said("fine")).tests_passed_after_edit)
@@ -107,6 +233,20 @@ describe("tests that passed behind an edit", () => {
     assert.isTrue(facts(user("go"), ...edited, ...bad, ...edited, ...good).tests_passed_after_edit)
     assert.isFalse(facts(user("go"), ...edited, ...good, ...edited, ...bad).tests_passed_after_edit)
   })
+
+  it("stand behind the last edit that succeeded", () => {
+    const [good, unknown] = [ran("npm test", "ok"), ran("npm test | tail", "...")]
+    const failed = did("edit", { path: "a.ts", edits: [] }, "no such text", true)
+    assert.isFalse(facts(user("go"), ...edited, ...good, ...edited, said("done")).tests_passed_after_edit)
+    assert.isFalse(facts(user("go"), ...edited, ...good, ...edited, ...unknown).tests_passed_after_edit)
+    assert.isTrue(facts(user("go"), ...edited, ...good, ...edited, ...good).tests_passed_after_edit)
+    assert.isTrue(facts(user("go"), ...edited, ...good, ...failed, ...unknown).tests_passed_after_edit)
+    // Nobody knows which of both was first.
+    const together = assistant([call("w", "write", { path: "a" }), call("t", "bash", { command: "npm test" })])
+    const [written, tested] = [result("w", "ok", "write"), result("t", "ok")]
+    assert.isFalse(facts(user("go"), ...edited, together, written, tested).tests_passed_after_edit)
+    assert.isFalse(facts(user("go"), ...edited, together, tested, written).tests_passed_after_edit)
+  })
 })
 
 describe("a commit", () => {
@@ -117,6 +257,13 @@ describe("a commit", () => {
     ["git commit -m x | tail -1", "", false],
     ["git commit -m x; git status", "[main 1a2b3c4] x\n 1 file changed\n", true],
     ["git commit --dry-run", "", false],
+    ["git commit --porcelain", "M  a.ts\n", false],
+    ["git commit --short", "M  a.ts\n", false],
+    ["git commit --long", "On branch main\n", false],
+    ["git commit -h", "usage: git commit\n", false],
+    ["git diff --cached --quiet && exit 0; git commit -m x", "", false],
+    ["git diff --cached --quiet && exit 0; git commit -m x", "[main 1a2b3c4] x\n", true],
+    ["test -f x && return 0; git commit -m x", "", false],
     ["git log --grep commit", "", false],
     ["echo git commit", "[main 1a2b3c4] x\n", false]
   ])("by %j, which printed %j: %j", (command, output, is) => {
@@ -136,7 +283,9 @@ describe("a bead that was closed", () => {
     ["gt close gt-12", "", true],
     ["bd update gt-12 --status closed", "", true],
     ["bd update gt-12 --status=closed --json", "", true],
+    ["bd update gt-12 -s closed", "", true],
     ["bd update gt-12 --status in_progress", "", false],
+    ["bd update gt-12 --notes 'then set --status closed'", "", false],
     ["bd close gt-12 | cat", "\u2713 Closed gt-12: done\n", true],
     ["bd show gt-12 | grep close", "", false],
     ["bd close --help", "", false]
@@ -296,6 +445,9 @@ it("takes its time with no text, however odd", () => {
     user("go"),
     ...edited,
     ...ran("npm test | tail", blanks),
+    ...ran("npm test | tail", "1 passed ".repeat(60_000)),
+    ...ran("npm test | tail", `Tests: ${"1".repeat(200_000)}`),
+    ...ran("npm test | tail", "Tests: 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1\n".repeat(20_000)),
     ...ran("git commit -m x | tail", blanks),
     ...ran("bd close gt-1 | tail", blanks),
     ...ran(deep),

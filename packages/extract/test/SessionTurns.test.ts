@@ -15,6 +15,7 @@ import {
   linked,
   message,
   result,
+  sample,
   text,
   user
 } from "./support/sessions.ts"
@@ -606,6 +607,34 @@ describe("extract, content", () => {
       ["{}", "{}", '{"__proto__":{"x":1}}']
     )
     assert.deepStrictEqual(session.metadata.dropped, { invalid_arguments: 2, unknown_block: 2 })
+  })
+
+  it("takes arguments of up to 200 levels, and none of more, however many", () => {
+    const nested = (levels: number) => call("a", "bash", JSON.parse(`${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`))
+    const takenOf = (levels: number) => {
+      const whole = sample(
+        // JSON.stringify cannot write it.
+        chain(user("go"), assistant([text("@")]), result("a", "ok"), assistant([text("done")])).replace(
+          JSON.stringify(text("@")),
+          `{"type":"toolCall","id":"a","name":"bash","arguments":${'{"a":'.repeat(levels)}1${"}".repeat(levels)}}`
+        )
+      )
+      return [
+        Object.keys(whole.turns[1]?.tool_calls[0]?.arguments ?? {}),
+        whole.metadata.dropped,
+        whole.metadata.context,
+        whole.metadata.targets
+      ]
+    }
+    assert.deepStrictEqual(
+      sample(chain(user("go"), assistant([nested(200)]), result("a", "ok"), assistant([text("done")]))).turns[1]
+        ?.tool_calls[0]?.arguments,
+      nested(200)["arguments"]
+    )
+    assert.deepStrictEqual(takenOf(200), [["a"], {}, "exact", 2])
+    for (const levels of [201, 1500, 3000, 100_000]) {
+      assert.deepStrictEqual(takenOf(levels), [[], { invalid_arguments: 1 }, "reduced", 2], `${levels} levels`)
+    }
   })
 
   it("leaves out turns without anything to read", () => {

@@ -34,6 +34,18 @@ const EXAMPLES: ReadonlyArray<readonly [line: string, commands: ReadonlyArray<st
   ["if npm test; then git commit -m x; fi", ["if npm test", "then git commit -m x", "fi"]],
   ["(cd app && npm test)", ["( cd app", "npm test ("]],
   ["! npm test", ["! npm test"]],
+  ["cd app && exit 0; npm test", ["cd app", "exit 0", "npm test"]],
+  ["[ -d app ] || exit 0\nnpm test", ["[ -d app ]", "exit 0", "npm test"]],
+  ["npm test && exit 0", ["npm test *", "exit 0 *"]],
+  ["exec npm test", ["exec npm test *"]],
+  ["exec true; npm test", ["exec true", "npm test"]],
+  ["command exit && npm test", ["command exit *", "npm test"]],
+  ["trap 'exit 0' EXIT; npm test", ["trap exit 0 EXIT", "npm test"]],
+  ["$LEAVE; npm test", ["$LEAVE", "npm test"]],
+  ["set -n; npm test", ["set -n", "npm test"]],
+  ["set -o noexec; npm test", ["set -o noexec", "npm test"]],
+  ["set -euo pipefail; npm test", ["set -euo pipefail", "npm test *"]],
+  ["npm() { true; }; npm test", ["npm ( ( { true", "}", "npm test"]],
   ["echo `date; npm test` && ls", ["echo ` *", "ls *"]],
   ["echo 'never ends", []],
   ["echo $(never ends", []],
@@ -43,6 +55,21 @@ const EXAMPLES: ReadonlyArray<readonly [line: string, commands: ReadonlyArray<st
 describe("commandsOf", () => {
   it.each(EXAMPLES)("reads %j", (line, commands) => {
     assert.deepStrictEqual(brief(line), commands)
+  })
+
+  it.each<readonly [line: string, shown: boolean]>([
+    ["npm test", true],
+    ["npm test | tail -5 | tee log", true],
+    ["npm test |& tail -n 5", true],
+    ["npm test | cat; ls | head", true],
+    ["npm test | grep passed", false],
+    ["npm test | tee log | grep passed", false],
+    ["npm test | head -3 | cat", false],
+    ["npm test | tail -5 other", false],
+    ["{ npm test; ls; } | tail", true],
+    ["{ npm test; ls; } | grep passed", false]
+  ])("tells whether the end of what is printed is left as it is in %j: %j", (line, shown) => {
+    assert.strictEqual(commandsOf(line).find(({ words }) => words.join(" ").endsWith("npm test"))?.shown, shown)
   })
 
   it.effect("calls only proven what bash has run and what ended well, wherever a line ends well", () =>
@@ -55,7 +82,7 @@ describe("commandsOf", () => {
       }
       let wellEnded = 0
       let proven = 0
-      for (let seed = 1; seed <= 400; seed++) {
+      for (let seed = 1; seed <= 600; seed++) {
         const line = randomLine(SeededRandom.make(seed))
         Fs.writeFileSync(log, "")
         const env = { PATH: `${dir}:/usr/bin:/bin` }
@@ -66,9 +93,10 @@ describe("commandsOf", () => {
         if (status !== 0) continue
         wellEnded++
         for (const command of commands) {
-          if (!command.proven) continue
+          const words = command.words.slice(command.words[0] === "exec" ? 1 : 0)
+          if (!command.proven || !Object.hasOwn(PROGRAMS, words[0] ?? "")) continue
           proven++
-          assert.include(ran, `${command.words.join(" ")} 0`, line)
+          assert.include(ran, `${words.join(" ")} 0`, line)
         }
       }
       assert.isAbove(wellEnded, 100)
@@ -76,6 +104,21 @@ describe("commandsOf", () => {
     })
   )
 })
+
+/** Words that leave the shell, or have it run nothing more. */
+const LEAVING = [
+  "exit 0",
+  "exit",
+  "return 0",
+  "return",
+  "exec fine x",
+  "exec",
+  "set -n",
+  "set -o noexec",
+  "command exit 0",
+  "eval 'exit 0'",
+  "trap 'exit 0' EXIT"
+] as const
 
 const PROGRAMS = { good: 0, fine: 0, bad: 1 }
 
@@ -87,7 +130,8 @@ const randomLine = (random: SeededRandom.SeededRandom): string => {
     if (at > 0) line += random.pick([" && ", " || ", "; ", " | ", "\n", " & ", " &&\n", ";\n", " |& "])
     const argument = random.pick([`${at}`, `'${at}'`, `"${at}"`, `\\${at}`, `"${at}" 2>&1`, `${at} > /dev/null`])
     const command = `${random.pick(["good", "fine", "bad"])} ${argument}`
-    line += random.chance(0.1) ? `! ${command}` : random.chance(0.1) ? `(${command})` : command
+    if (random.chance(0.1)) line += random.pick(LEAVING)
+    else line += random.chance(0.1) ? `! ${command}` : random.chance(0.1) ? `(${command})` : command
     if (random.chance(0.1)) line += " <<'END'\nit's; bad 9\nEND\n"
   }
   return line + random.pick(["", "", "", "\n", " # it's bad", " &"])

@@ -2,6 +2,7 @@
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
+import { createHash } from "node:crypto"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import * as process from "node:process"
@@ -134,9 +135,19 @@ describe("a dataset of many sessions", () => {
     Effect.gen(function* () {
       const preludes: ReadonlyArray<ReadonlyArray<JsonObject>> = [
         [],
-        [{ type: "model_change", provider: "fake", modelId: "fake-1" }, { type: "thinking_level_change", thinkingLevel: "off" }],
+        [
+          { type: "model_change", provider: "fake", modelId: "fake-1" },
+          { type: "thinking_level_change", thinkingLevel: "off" }
+        ],
         Array.from({ length: 20 }, (_, at) =>
-          Sessions.message({ role: "bashExecution", command: `ls ${at}`, output: "", exitCode: 0, cancelled: false, truncated: false })
+          Sessions.message({
+            role: "bashExecution",
+            command: `ls ${at}`,
+            output: "",
+            exitCode: 0,
+            cancelled: false,
+            truncated: false
+          })
         )
       ]
       for (const prelude of preludes) {
@@ -164,6 +175,43 @@ describe("a dataset of many sessions", () => {
           assert.strictEqual(report.total.targets, 3)
         }
       }
+    })
+  )
+
+  it.live("keeps to what it recorded without naming a session, and to records that named them", () =>
+    Effect.gen(function* () {
+      const root = yield* memoryFolder
+      const folder = Path.join(root, "sessions")
+      const out = Path.join(root, "out")
+      const made = generate(40, 9)
+      write(folder, made)
+      const { rows } = yield* run(folder, out)
+      const splitOf = new Map(
+        rows.flatMap(({ session_id = "", split }) => (split === undefined ? [] : [[session_id, split] as const]))
+      )
+      const splits = Path.join(out, "splits.json")
+      const first = Fs.readFileSync(splits, "utf8")
+      for (const { id } of made) assert.notInclude(first, `"${id}"`)
+      const sha256 = (id: string) => createHash("sha256").update(id).digest("hex").slice(0, 32)
+      const { kind, sessions } = JSON.parse(first)
+      assert.strictEqual(kind, "pi-sessions/splits/2")
+      assert.deepStrictEqual(sessions, Object.fromEntries([...splitOf].map(([id, split]) => [sha256(id), split])))
+
+      // The other way round, as nobody would split them anew.
+      const turned = new Map(
+        [...splitOf].map(([id, split]) => [id, split === "train" ? "validation" : "train"] as const)
+      )
+      const old = { kind: "pi-sessions/splits/1", sessions: Object.fromEntries([...turned, ["gone", "validation"]]) }
+      Fs.writeFileSync(splits, JSON.stringify(old))
+      const again = yield* run(folder, out)
+      for (const { session_id = "", split } of again.rows) {
+        if (split !== undefined) assert.strictEqual(split, turned.get(session_id))
+      }
+      const expected = [...turned, ["gone", "validation"] as const].map(([id, split]) => [sha256(id), split] as const)
+      assert.deepStrictEqual(JSON.parse(Fs.readFileSync(splits, "utf8")), {
+        kind: "pi-sessions/splits/2",
+        sessions: Object.fromEntries(expected)
+      })
     })
   )
 
@@ -199,8 +247,8 @@ describe("Splits.assign", () => {
   it("leaves out a new session that ties two splits together, and only that", () => {
     const sessions = [session("a", "f"), session("b", "f"), session("c", "f")]
     const recorded = new Map<string, Splits.Split>([
-      ["a", "train"],
-      ["b", "validation"]
+      [Splits.keyOf("a"), "train"],
+      [Splits.keyOf("b"), "validation"]
     ])
     const { bridging, splitOf } = Splits.assign(sessions, { _tag: "Share", validation: 0.5 }, recorded)
     assert.deepStrictEqual(

@@ -1,6 +1,6 @@
 /** What stands in lines of `tokens`: the fixtures, byte for byte, and what holds over random sessions of both real Pis. */
 import { NodeServices } from "@effect/platform-node"
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe, it, vi } from "@effect/vitest"
 import { Effect, Layer, Result } from "effect"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
@@ -193,6 +193,25 @@ describe("tokens", () => {
           [1, 2]
         ]
       )
+    })
+  )
+
+  it.live("of a long conversation with such a template ask it a few times for each line", () =>
+    Effect.gen(function* () {
+      const model = yield* load("drops-thinking")
+      const queries = Array.from({ length: 40 }, (_, at) => [
+        user(`query ${at}`),
+        assistant([{ type: "thinking", thinking: `Thought ${at}.` }, text(`answer ${at}`)])
+      ])
+      const render = vi.spyOn(model.template, "render")
+      const lines = linesOf(TokensFormat, [sample(chain(...queries.flat()))], { model })
+      const shown = lines.map((line) => ("refused" in line ? [] : learntRuns(line.projection.sample, model)))
+      assert.deepStrictEqual(
+        shown,
+        queries.map((_, at) => [`<think>\nThought ${at}.\n</think>\n\nanswer ${at}<|im_end|>`])
+      )
+      assert.isAtMost(render.mock.calls.length, 6 * lines.length)
+      render.mockRestore()
     })
   )
 

@@ -63,10 +63,16 @@ export const make = Effect.fn("ViewFile.make")(function* (options: FileOptions) 
   answers["home"] = { ...home, marksFile: null, note: note.filter((one) => one !== "").join("; ") }
   answers["sessions"] = kept
   answers["summaries"] = yield* summaries(viewer, kept)
-  answers["marks"] = yield* Effect.orElseSucceed(viewer.marks, () => ({}))
+  answers["marks"] = marksOf(kept, yield* Effect.orElseSucceed(viewer.marks, () => ({})))
   if (home.hasDataset) Object.assign(answers, yield* dataset(viewer))
   return { html: ViewPage.document(options.assets, answers), sessions: kept.length, left } satisfies MadeFile
 })
+
+/** Of the sessions in the file alone: who gets it is not told of others. */
+const marksOf = (rows: ReadonlyArray<ViewModel.SessionRow>, marks: ViewModel.Marks): ViewModel.Marks =>
+  Object.fromEntries(
+    Object.entries(marks).filter(([on]) => rows.some(({ id }) => on === id || on.startsWith(`${id}/`)))
+  )
 
 const summaries = Effect.fnUntraced(function* (viewer: Viewer["Service"], rows: ReadonlyArray<ViewModel.SessionRow>) {
   const all: Array<ViewModel.SessionSummary> = []

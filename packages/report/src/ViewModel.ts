@@ -154,7 +154,9 @@ export const EntryRow = Schema.Struct({
   failed: Schema.Boolean,
   label: Schema.optionalKey(Schema.String),
   damage: Schema.Array(Schema.String),
-  parts: Schema.Array(EntryPart)
+  parts: Schema.Array(EntryPart),
+  /** How many parts are left out here; the whole entry has them. */
+  moreParts: Schema.optionalKey(Schema.Int)
 })
 export type EntryRow = typeof EntryRow.Type
 export const EntryRows = Schema.Array(EntryRow)

@@ -10,8 +10,9 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Layer from "effect/Layer"
-import type * as Path from "effect/Path"
+import * as Path from "effect/Path"
 import * as RcMap from "effect/RcMap"
+import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import * as Semaphore from "effect/Semaphore"
 import { type CatalogSession } from "@pi-sessions/catalog/CatalogSession"
@@ -24,6 +25,7 @@ import { Placeholders } from "@pi-sessions/extract/Placeholders"
 import { Redactor } from "@pi-sessions/extract/Redaction"
 import { type SessionSource } from "@pi-sessions/session-file/SessionSource"
 import { type SessionStore } from "@pi-sessions/store/SessionStore"
+import { StoreLock } from "@pi-sessions/store/StoreLock"
 import * as EntryFilter from "./EntryFilter.ts"
 import type * as ViewModel from "./ViewModel.ts"
 import { type ViewedEntry } from "./internal/view/ViewedEntry.ts"
@@ -78,7 +80,7 @@ export const MOST_AT_ONCE = 500
 const HITS = 100
 
 type Failure = ViewNotFound | ViewFailed
-type Needs = FileSystem.FileSystem | Path.Path | SessionSource | SessionSearch | SessionStore
+type Needs = FileSystem.FileSystem | Path.Path | SessionSource | SessionSearch | SessionStore | StoreLock
 
 export class Viewer extends Context.Service<
   Viewer,
@@ -137,6 +139,9 @@ export const keyOf = (path: string): string => createHash("sha256").update(path)
 
 const failed = ({ message }: { readonly message: string }): ViewFailed => new ViewFailed({ message })
 
+/** Another server that keeps its marks in the same file writes them in a moment. */
+const untilFree = { schedule: Schedule.spaced("20 millis"), times: 500 }
+
 const make = Effect.fnUntraced(function* (options: ViewerOptions) {
   const services = yield* Effect.context<Needs>()
   const { redaction } = options
@@ -157,11 +162,16 @@ const make = Effect.fnUntraced(function* (options: ViewerOptions) {
       : Effect.succeed(found)
   }
 
-  /** A message of ours that may name the session's path. */
-  const failedFor = (ref: CatalogSession) => (error: { readonly message: string }) =>
-    new ViewFailed({ message: scope([ref.path, ref.cwd])(error.message) })
+  /** A message of ours that may name one of these paths. */
+  const failedAt =
+    (...paths: ReadonlyArray<string>) =>
+    (error: { readonly message: string }) =>
+      new ViewFailed({ message: scope(paths)(error.message) })
+  const failedFor = ({ cwd, path }: CatalogSession) => failedAt(path, cwd)
 
   const fs = yield* FileSystem.FileSystem
+  const path = yield* Path.Path
+  const lock = yield* StoreLock
   /** Tells one state of a session's file from another; undefined where it cannot be told. */
   const stateOf = (ref: CatalogSession) =>
     ref.format === "jsonl"
@@ -181,7 +191,7 @@ const make = Effect.fnUntraced(function* (options: ViewerOptions) {
         return yield* Effect.mapError(open(ref, redactor), failedFor(ref))
       }).pipe(
         Effect.provideContext(services),
-        Effect.catchDefect((defect) => Effect.fail(new ViewFailed({ message: String(defect) })))
+        Effect.catchDefect((defect) => Effect.fail(new ViewFailed({ message: scope([])(String(defect)) })))
       ),
     idleTimeToLive: "1 minute"
   })
@@ -245,7 +255,7 @@ const make = Effect.fnUntraced(function* (options: ViewerOptions) {
       ? Effect.fail(new ViewFailed({ message: "marks are not kept here" }))
       : Effect.succeed(options.marksFile)
   )
-  const readMarks = Effect.flatMap(marksFile, (file) => Effect.mapError(Marks.readOrNone(file), failed))
+  const readMarks = Effect.flatMap(marksFile, (file) => Effect.mapError(Marks.readOrNone(file), failedAt(file)))
 
   return Viewer.of({
     home: Effect.sync(() => ({
@@ -340,7 +350,10 @@ const make = Effect.fnUntraced(function* (options: ViewerOptions) {
     dataset: Effect.gen(function* () {
       const { dataset } = options
       if (dataset === undefined) return yield* new ViewNotFound({ message: "no dataset is shown here" })
-      return yield* datasetPage(dataset, redactor).pipe(Effect.mapError(failed), Effect.provideContext(services))
+      return yield* datasetPage(dataset, redactor).pipe(
+        Effect.mapError(failedAt(dataset)),
+        Effect.provideContext(services)
+      )
     }),
     lines: (file, from, count) =>
       Effect.gen(function* () {
@@ -348,7 +361,7 @@ const make = Effect.fnUntraced(function* (options: ViewerOptions) {
         if (dataset === undefined) return yield* new ViewNotFound({ message: "no dataset is shown here" })
         const asked = { from, count: Math.min(count, MOST_AT_ONCE) }
         const lines = yield* sampleLines(dataset, file, asked, redactor).pipe(
-          Effect.mapError(failed),
+          Effect.mapError(failedAt(dataset)),
           Effect.provideContext(services)
         )
         return lines ?? (yield* new ViewNotFound({ message: "no such file is in the dataset" }))
@@ -361,11 +374,18 @@ const make = Effect.fnUntraced(function* (options: ViewerOptions) {
     mark: ({ entry, mark, session }) =>
       Effect.gen(function* () {
         const file = yield* marksFile
+        yield* Effect.mapError(fs.makeDirectory(path.dirname(file), { recursive: true }), failedAt(file))
+        yield* lock
+          .acquire(`${file}.lock`)
+          .pipe(
+            Effect.retry({ ...untilFree, while: ({ _tag }) => _tag === "StoreLocked" }),
+            Effect.mapError(failedAt(file))
+          )
         // Read again: somebody else may have the page open too.
         const after = Marks.set(yield* readMarks, session, entry, mark)
-        yield* Effect.mapError(Marks.write(file, after), failed)
+        yield* Effect.mapError(Marks.write(file, after), failedAt(file))
         return flat(after)
-      }).pipe(marking.withPermits(1), Effect.provideContext(services))
+      }).pipe(Effect.scoped, marking.withPermits(1), Effect.provideContext(services))
   })
 })
 

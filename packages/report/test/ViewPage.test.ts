@@ -622,3 +622,162 @@ describe.skipIf(missing !== undefined)("a dataset", () => {
     }).pipe(Effect.scoped, Effect.provide(services))
   )
 })
+
+/** A session of these messages, one after the other. */
+const talk = (messages: ReadonlyArray<object>): ReadonlyArray<object> => [
+  { type: "session", version: 3, id: "s", timestamp: "2026-01-05T10:00:00.000Z", cwd: "/" },
+  ...messages.map((message, at) => ({
+    type: "message",
+    id: `e${at}`,
+    parentId: at === 0 ? null : `e${at - 1}`,
+    timestamp: "2026-01-05T10:00:00.000Z",
+    message
+  }))
+]
+
+/** More than a browser draws in a moment: texts, parts, arguments, lines of a diff, changes of colour. */
+const heavy = (): ReadonlyArray<object> => {
+  const colours = "\u001b[31mx\u001b[32my".repeat(50_000)
+  const called = Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`k${at}`, at]))
+  return talk([
+    { role: "user", content: colours },
+    { role: "user", content: Array.from({ length: 20_000 }, (_, at) => ({ type: "text", text: `part ${at}` })) },
+    {
+      role: "assistant",
+      provider: "p",
+      model: "m",
+      stopReason: "toolUse",
+      content: [{ type: "toolCall", id: "c", name: "x", arguments: called }]
+    },
+    {
+      role: "toolResult",
+      toolCallId: "c",
+      toolName: "x",
+      content: [{ type: "text", text: "done" }],
+      details: { diff: "+ line\n".repeat(50_000) }
+    },
+    { role: "user", content: "the end" }
+  ])
+}
+
+describe.skipIf(missing !== undefined)("a key", () => {
+  it.live("that presses a button or follows a link in focus does nothing else", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const { events, go, page } = yield* opened(sessions, { marksFile: Path.join(folder, "marks.json") })
+      yield* go("")
+      yield* run(async () => {
+        await page.waitForSelector(".session")
+        await page.locator("button.mark.reject").nth(2).focus()
+        await page.keyboard.press("Enter")
+        await page.waitForSelector(".mark.reject[aria-pressed=true]", { timeout: 3000 })
+        assert.strictEqual(await page.locator(".mark.reject").nth(2).getAttribute("aria-pressed"), "true")
+        await page.locator(".session a").nth(3).focus()
+        const there = await page.locator(".session a").nth(3).getAttribute("href")
+        await page.keyboard.press("Enter")
+        await page.waitForSelector(".session-view")
+        assert.strictEqual(new URL(page.url()).hash, there)
+        await page.keyboard.press("g")
+        await page.keyboard.press("l")
+        await page.waitForSelector(".session")
+        await page.locator("nav a", { hasText: "Health" }).focus()
+        await page.keyboard.press("Enter")
+        await page.waitForSelector("h1 >> text=Health")
+      })
+      only(events)
+    }).pipe(Effect.scoped, Effect.provide(services))
+  )
+})
+
+describe.skipIf(missing !== undefined)("an entry", () => {
+  it.live("of any size is drawn in pieces, served and in a file", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const file = writeSession(Path.join(folder, "one.jsonl"), heavy())
+      const { browser, events, go, page } = yield* opened(file, { redaction: "off", begin: "session" })
+      const viewed = yield* optionsOf(file, { redaction: "off", begin: "session" })
+      const { html } = yield* ViewFile.make({ assets: Browsers.assets(), mostBytes: 1 << 30 }).pipe(
+        Effect.provide(Viewer.layer(viewed))
+      )
+      const out = Path.join(folder, "out.html")
+      Fs.writeFileSync(out, html)
+      const inFile = yield* Browsers.watched(browser)
+      const most = async (page: Page, place: string): Promise<number> => {
+        await shown(page)
+        await page.keyboard.press("E")
+        let most = 0
+        for (let at = 0; at < 5; at++) {
+          await page.keyboard.press("j")
+          await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 100))))
+          most = Math.max(most, await page.evaluate(() => document.querySelectorAll("*").length))
+        }
+        assert.include(await page.locator(".talk").innerText(), "the end", place)
+        await page.keyboard.press("2")
+        await page.waitForSelector(".pair .entry")
+        return Math.max(most, await page.evaluate(() => document.querySelectorAll("*").length))
+      }
+      yield* go("")
+      assert.isBelow(yield* run(() => most(page, "served")), 25_000)
+      yield* run(() => inFile.page.goto(Url.pathToFileURL(out).href))
+      assert.isBelow(yield* run(() => most(inFile.page, "in a file")), 25_000)
+      // The rest is there for who asks.
+      yield* run(async () => {
+        await inFile.page.keyboard.press("1")
+        await shown(inFile.page)
+        await inFile.page.keyboard.press("g")
+        await inFile.page.waitForSelector(".entry.selected .more")
+        const before = (await inFile.page.locator("#entry-0").innerText()).length
+        await inFile.page.locator("#entry-0 .more").click()
+        await until(async () => (await inFile.page.locator("#entry-0").innerText()).length > before)
+      })
+      only(events)
+      only(inFile.events)
+    }).pipe(Effect.scoped, Effect.provide(services))
+  )
+
+  it.live("cannot choose how its row of the tree looks", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      writeSession(
+        Path.join(folder, "one.jsonl"),
+        talk([
+          { role: "user", content: "a" },
+          { role: "x said selected top", content: "b" },
+          { role: "user", content: "c" }
+        ])
+      )
+      const { events, go, page } = yield* opened(Path.join(folder, "one.jsonl"), { begin: "session" })
+      yield* go("")
+      yield* run(async () => {
+        await page.waitForSelector(".tree-row .what")
+        await page.locator("label", { hasText: "every entry" }).locator("input").check()
+        await page.waitForFunction(() => document.querySelectorAll(".tree-row").length === 3)
+        assert.strictEqual(await page.locator(".tree-row.said, .tree-row.top").count(), 0)
+      })
+      only(events)
+    }).pipe(Effect.scoped, Effect.provide(services))
+  )
+})
+
+describe("a file to give away", () => {
+  it.live("has no marks of sessions that are not in it", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const marksFile = Path.join(folder, "marks.json")
+      const options = yield* optionsOf(branches, { marksFile })
+      const id = options.sessions[0]?.id ?? ""
+      const other = "99999999-8888-4777-8666-555555555555"
+      const marks = {
+        [id]: { session: "accept", entries: { [`mine-${id}`]: "reject" } },
+        [other]: { session: "reject", entries: { "not-yours": "reject" } }
+      }
+      Fs.writeFileSync(marksFile, JSON.stringify({ kind: "pi-sessions/marks/1", sessions: marks }))
+      const { html } = yield* ViewFile.make({ assets: { script: "0", style: "p{}" }, mostBytes: 1 << 30 }).pipe(
+        Effect.provide(Viewer.layer(options))
+      )
+      assert.include(html, `"${id}/mine-${id}":"reject"`)
+      assert.notInclude(html, other)
+      assert.notInclude(html, "not-yours")
+    }).pipe(Effect.scoped, Effect.provide(services))
+  )
+})

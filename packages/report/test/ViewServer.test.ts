@@ -605,3 +605,213 @@ describe("marks", () => {
     }).pipe(Effect.scoped, Effect.provide(services))
   )
 })
+
+/** A session of these messages, one after the other. */
+const talk = (messages: ReadonlyArray<unknown>, cwd = "/"): ReadonlyArray<object> => [
+  { type: "session", version: 3, id: "s", timestamp: TIME, cwd },
+  ...messages.map((message, at) => ({
+    type: "message",
+    id: `e${at}`,
+    parentId: at === 0 ? null : `e${at - 1}`,
+    timestamp: TIME,
+    message
+  }))
+]
+
+describe("one entry that cannot be shown", () => {
+  for (const redaction of ["on", "off"] as const) {
+    it.live(`keeps none of its neighbours from being shown, redaction ${redaction}`, () =>
+      Effect.gen(function* () {
+        const folder = yield* temporaryFolder
+        const deep = 100_000
+        const nested = `${'{"a":['.repeat(deep)}1${"]}".repeat(deep)}`
+        const lines = talk([
+          { role: "user", content: "before" },
+          { role: "assistant", provider: "p", model: "m", stopReason: "stop", content: ["here"] },
+          { role: "user", content: "after" }
+        ]).map((line) =>
+          JSON.stringify(line).replace('["here"]', `[{"type":"toolCall","id":"c","name":"x","arguments":${nested}}]`)
+        )
+        const file = writeSession(Path.join(folder, "one.jsonl"), lines)
+        const { url } = yield* serve(yield* optionsOf(folder, redaction === "off" ? { redaction } : {}))
+        const at = `${url}api/sessions/${keyOf(file)}`
+        for (const path of [
+          "",
+          "/branch?leaf=2&filter=all",
+          "/branch?leaf=2&filter=default",
+          "/tree?filter=default&from=0&count=9",
+          "/tree?filter=all&all=1&from=0&count=9"
+        ]) {
+          assert.strictEqual((yield* ask(at + path)).status, 200, path)
+        }
+        const answer = yield* ask(`${at}/entries?at=0-3`)
+        assert.strictEqual(answer.status, 200)
+        const rows: ReadonlyArray<ViewModel.EntryRow> = JSON.parse(answer.body)
+        assert.deepStrictEqual(
+          rows.map(({ id }) => id),
+          ["e0", "e1", "e2"]
+        )
+        assert.include(JSON.stringify(rows[1]?.parts), "nested too deeply to be shown")
+        const { hits } = yield* json<ViewModel.Hits>(`${url}api/search?text=after`)
+        assert.strictEqual(hits.length, 1)
+      }).pipe(Effect.scoped, Effect.provide(services))
+    )
+  }
+
+  it.live("has no more parts and characters than a browser can draw", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const long = "x".repeat(1 << 20)
+      const file = writeSession(
+        Path.join(folder, "one.jsonl"),
+        talk([
+          { role: "user", content: Array.from({ length: 50_000 }, () => ({ type: "text", text: "a\u001b[31mb" })) },
+          {
+            role: "assistant",
+            provider: long,
+            model: long,
+            stopReason: "toolUse",
+            content: [
+              {
+                type: "toolCall",
+                id: long,
+                name: long,
+                arguments: {
+                  [long]: 1,
+                  ...Object.fromEntries(Array.from({ length: 50_000 }, (_, at) => [`k${at}`, at]))
+                }
+              }
+            ]
+          },
+          { role: "toolResult", toolCallId: long, toolName: long, content: long },
+          { role: long, content: long }
+        ])
+      )
+      const { url } = yield* serve(yield* optionsOf(folder, { redaction: "off" }))
+      const { body } = yield* ask(`${url}api/sessions/${keyOf(file)}/entries?at=0-4`)
+      assert.isBelow(body.length, 200_000)
+      const tree = yield* ask(`${url}api/sessions/${keyOf(file)}/tree?filter=all&from=0&count=9`)
+      assert.isBelow(tree.body.length, 20_000)
+    }).pipe(Effect.scoped, Effect.provide(services))
+  )
+})
+
+describe("hostile questions and sessions", () => {
+  it.live("an entry that is its own ancestor has an end", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const user = (id: string, parentId: string | null) => ({
+        type: "message",
+        id,
+        parentId,
+        timestamp: TIME,
+        message: { role: "user", content: id }
+      })
+      const file = writeSession(Path.join(folder, "one.jsonl"), [
+        { type: "session", version: 3, id: "s", timestamp: TIME, cwd: "/" },
+        user("a", "b"),
+        user("b", "a"),
+        user("self", "self"),
+        user("c", null)
+      ])
+      const { url } = yield* serve(yield* optionsOf(folder))
+      const at = `${url}api/sessions/${keyOf(file)}`
+      for (const entry of [0, 1, 2, 3]) {
+        assert.strictEqual((yield* ask(`${at}/end?entry=${entry}&leaf=3`)).status, 200)
+        assert.strictEqual((yield* ask(`${at}/branch?leaf=${entry}&filter=all`)).status, 200)
+      }
+    }).pipe(Effect.scoped, Effect.provide(services))
+  )
+
+  it.live("addresses that are none are refused, not stumbled over", () =>
+    Effect.gen(function* () {
+      const { origin, url } = yield* serve(yield* optionsOf(branches))
+      for (const path of [
+        "%zz",
+        "api/%zz",
+        "api/sessions/%ff",
+        "/api/home",
+        "%2e%2e/api/home",
+        "api/search?text=%ff",
+        `api/sessions/${key}/find?id=%zz`,
+        "?%",
+        "api/search?text="
+      ]) {
+        const { body, status } = yield* ask(url + path)
+        assert.isTrue(status < 500, `${path}: ${status} ${body}`)
+      }
+      for (const method of ["OPTIONS", "PUT", "DELETE", "TRACE"]) {
+        for (const at of [url, `${url}api/home`, `${origin}/x/api/home`])
+          assert.strictEqual((yield* ask(at, { method })).status, 403, `${method} ${at}`)
+      }
+      assert.strictEqual((yield* ask(`${origin}/x/api/home`, { method: "HEAD" })).status, 403)
+    }).pipe(Effect.scoped, Effect.provide(services))
+  )
+
+  it.live("a time that is a secret is not told with a place that was found", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      writeSession(
+        Path.join(folder, "one.jsonl"),
+        talk([{ role: "user", content: "look here" }]).map((line) => ({ ...line, timestamp: token }))
+      )
+      const { url } = yield* serve(yield* optionsOf(folder))
+      const { body } = yield* ask(`${url}api/search?text=look`)
+      assert.include(body, "look")
+      assert.notInclude(body, token)
+    }).pipe(Effect.scoped, Effect.provide(services))
+  )
+
+  it.live("no secret of a path stands in what is said of a failure", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const dataset = Path.join(folder, token, "data")
+      Fs.mkdirSync(dataset, { recursive: true })
+      Fs.writeFileSync(Path.join(dataset, "report.json"), '{"kind":"pi-sessions/extract-report/1"}')
+      const marksFile = Path.join(folder, token, "marks.json")
+      Fs.writeFileSync(marksFile, "none")
+      const { url } = yield* serve(yield* optionsOf(branches, { dataset, marksFile }))
+      for (const path of ["api/dataset", "api/dataset/lines?file=a&from=0&count=1", "api/marks", "api/home"]) {
+        const { body } = yield* ask(url + path)
+        assert.notInclude(body, token, path)
+      }
+      Fs.rmSync(marksFile)
+      Fs.mkdirSync(marksFile)
+      const post = {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: '{"session":"s","mark":"accept"}'
+      }
+      const { body, status } = yield* ask(`${url}api/marks`, post)
+      assert.strictEqual(status, 422)
+      assert.notInclude(body, token)
+    }).pipe(Effect.scoped, Effect.provide(services))
+  )
+})
+
+describe("two servers", () => {
+  it.live("that keep marks in one file lose none of them", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const marksFile = Path.join(folder, "marks.json")
+      const servers = [
+        yield* serve(yield* optionsOf(branches, { marksFile })),
+        yield* serve(yield* optionsOf(branches, { marksFile }))
+      ]
+      const ids = Array.from({ length: 60 }, (_, at) => `s${at}`)
+      const answers = yield* Effect.forEach(
+        ids,
+        (session, at) =>
+          ask(`${servers[at % 2]?.url}api/marks`, {
+            method: "POST",
+            headers: { "content-type": "application/json" },
+            body: JSON.stringify({ session, mark: "accept" })
+          }),
+        { concurrency: 60 }
+      )
+      assert.deepStrictEqual([...new Set(answers.map(({ status }) => status))], [200])
+      assert.deepStrictEqual(Object.keys(yield* json<object>(`${servers[0]?.url}api/marks`)).sort(), ids.sort())
+      assert.notInclude(Fs.readdirSync(folder).join(), ".holder")
+    }).pipe(Effect.scoped, Effect.provide(services))
+  )
+})

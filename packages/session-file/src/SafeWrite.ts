@@ -35,12 +35,14 @@ export const syncDirectory = Effect.fnUntraced(function* (directory: string) {
 
 /**
  * Writes `pieces` to `target`. With `mode: "create"` an existing target is left alone and the effect fails with
- * `AlreadyExists`; with `"replace"` it takes the target's place. The directory must exist.
+ * `AlreadyExists`; with `"replace"` it takes the target's place. The directory must exist. `fileMode` are the permissions
+ * that the file has from the beginning (0o600: its owner alone), less what the process's mask takes away.
  */
 export const write = Effect.fn("SafeWrite.write")(function* (
   target: string,
   pieces: Iterable<Uint8Array>,
-  mode: "create" | "replace"
+  mode: "create" | "replace",
+  { fileMode }: { readonly fileMode?: number } = {}
 ): Effect.fn.Return<void, PlatformError.PlatformError, FileSystem.FileSystem | Path.Path> {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
@@ -48,7 +50,7 @@ export const write = Effect.fn("SafeWrite.write")(function* (
   const temporary = path.join(directory, `.${path.basename(target)}.${globalThis.crypto.randomUUID()}.tmp`)
   yield* Effect.scoped(
     Effect.gen(function* () {
-      const file = yield* fs.open(temporary, { flag: "wx" })
+      const file = yield* fs.open(temporary, { flag: "wx", ...(fileMode === undefined ? {} : { mode: fileMode }) })
       yield* writePieces(file, pieces)
       yield* file.sync
     })

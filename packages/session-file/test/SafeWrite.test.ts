@@ -47,6 +47,30 @@ describe("SafeWrite", () => {
     )
   }
 
+  it.effect("is readable by whom it is told, whoever could read what was there", () =>
+    Effect.gen(function* () {
+      const dir = yield* temporaryFolder
+      const target = Path.join(dir, "s.jsonl")
+      Fs.writeFileSync(target, "old", { mode: 0o644 })
+      const seen: Array<number> = []
+      const looking = Effect.map(FileSystem.FileSystem, (fs) =>
+        FileSystem.FileSystem.of({
+          ...fs,
+          rename: (from, to) =>
+            Effect.andThen(
+              Effect.sync(() => seen.push(Fs.statSync(from).mode & 0o777)),
+              fs.rename(from, to)
+            )
+        })
+      )
+      yield* SafeWrite.write(target, [Buffer.from("new")], "replace", { fileMode: 0o600 }).pipe(
+        Effect.provideServiceEffect(FileSystem.FileSystem, looking)
+      )
+      // From the moment when it is there, not only at the end.
+      assert.deepStrictEqual([...seen, Fs.statSync(target).mode & 0o777], [0o600, 0o600])
+    }).pipe(Effect.provide(NodeServices.layer))
+  )
+
   it.effect("leaves an existing target alone in mode create, and no temporary file behind", () =>
     Effect.gen(function* () {
       const dir = yield* temporaryFolder

@@ -7,8 +7,10 @@
 export interface ShellCommand {
   /** The program and its arguments, quotes taken off; without assignments before it and redirections. */
   readonly words: ReadonlyArray<string>
-  /** Whether status 0 of the whole line means that this command ended with status 0 too. */
+  /** Whether status 0 of the whole line means that this command ran and ended with status 0 too. */
   readonly proven: boolean
+  /** Whether the end of what it prints is left as it is: no pipe behind it leads through more than `tail`, `tee` and `cat`. */
+  readonly shown: boolean
 }
 
 /** The commands of a line in order; none where it cannot be read. Those in substitutions are not among them. */
@@ -16,9 +18,36 @@ export const commandsOf = (line: string): ReadonlyArray<ShellCommand> => {
   const steps = new LineReader(line).list("")?.filter(({ words }) => words.length > 0) ?? []
   // Only the last list decides the status, and `||` or a compound command leave open what ran of it.
   const from = steps.findLastIndex(({ next }, at) => at < steps.length - 1 && LIST_ENDS.has(next)) + 1
-  const isPlain = !steps.some(({ words }) => COMPOUND.has(words[0] ?? "")) && steps.at(-1)?.next !== "&"
-  const ranWhole = isPlain && steps.slice(from).every(({ next }) => next !== "||")
-  return steps.map(({ next, words }, at) => ({ words, proven: ranWhole && at >= from && next !== "|" }))
+  const isSimple = !steps.some(({ words }) => COMPOUND.has(words[0] ?? "") || words[1] === "(")
+  const isPlain = isSimple && steps.at(-1)?.next !== "&" && steps.slice(from).every(({ next }) => next !== "||")
+  const leaving = steps.findIndex(({ words }) => mayLeave(words))
+  const proven = ({ next }: Step, at: number): boolean =>
+    isPlain && at >= from && next !== "|" && (leaving < 0 || at <= leaving)
+  const isCut = steps.map(({ next }, at) => next === "|" && !showsEnd(steps[at + 1]?.words ?? []))
+  // A pipe behind a compound command is one behind each command in it.
+  const isAnyCut = isCut.includes(true)
+  for (let at = steps.length - 2; at >= 0; at--) {
+    if (steps[at]?.next === "|") isCut[at] ||= isCut[at + 1] === true
+  }
+  return steps.map((step, at) => ({
+    words: step.words,
+    proven: proven(step, at),
+    shown: isSimple ? isCut[at] === false : !isAnyCut
+  }))
+}
+
+/** Whether nothing behind this command need run, though the line ends well: a shell that is left, or told to run nothing. */
+const mayLeave = (words: ReadonlyArray<string>): boolean => {
+  const at = words.findIndex((word) => !/^(?:command|builtin|time|-\w+)$/u.test(word))
+  const word = words[at] ?? ""
+  if (word === "set") return words.some((flag) => /^-[a-z]*n|^noexec$/u.test(flag))
+  return LEAVING.has(word) || /^[$`][^/]*$/u.test(word)
+}
+
+/** Whether a command prints the end of what it reads, whatever stands in it. */
+const showsEnd = ([program, ...args]: ReadonlyArray<string>): boolean => {
+  if (program === "tail") return args.every((arg) => /^[-+]|^\d+$/u.test(arg))
+  return program === "tee" || (program === "cat" && args.every((arg) => arg.startsWith("-")))
 }
 
 /** A command, and the operator behind it; empty at the end. */
@@ -30,6 +59,8 @@ interface Step {
 const LIST_ENDS = new Set([";", "&", "\n"])
 const OPERATORS = ["&&", "||", "|&", ";;", ";", "|", "&", "\n"]
 const COMPOUND = new Set(["if", "for", "while", "until", "case", "select", "function", "{", "(", "!"])
+/** `eval` and `trap` run what stands in their words, `exec` another program in place of the shell. */
+const LEAVING = new Set(["exit", "return", "exec", "eval", "trap"])
 const ASSIGNMENT = /^[A-Za-z_][A-Za-z0-9_]*\+?=/u
 
 /** Deeper ones are nobody's work. */

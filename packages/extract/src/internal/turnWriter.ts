@@ -183,9 +183,9 @@ export class TurnWriter {
 
   #arguments(block: JsonObject): ToolCall["arguments"] {
     const args = block["arguments"]
-    if (isObject(args) && block["argumentsError"] === undefined) return WellFormed.object(args)
-    this.#dropped.add("invalid_arguments")
-    return isObject(args) ? WellFormed.object(args) : {}
+    const told = isObject(args) && WellFormed.isShallow(args) ? WellFormed.object(args) : undefined
+    if (told === undefined || block["argumentsError"] !== undefined) this.#dropped.add("invalid_arguments")
+    return told ?? {}
   }
 
   #toolResult(entry: SessionEntry, message: JsonObject): void {

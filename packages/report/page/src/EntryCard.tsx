@@ -5,6 +5,7 @@ import type * as ViewModel from "../../src/ViewModel.ts"
 import { usePage } from "./Page.tsx"
 import { Diff, Terminal, Text, counted, sizeOf, timeOf } from "./Text.tsx"
 import { MarkButtons } from "./MarkButtons.tsx"
+import { LongList, LongText } from "./Pieces.tsx"
 
 const NAMES: { readonly [Kind in ViewModel.EntryRow["kind"]]: string } = {
   session: "session",
@@ -95,16 +96,23 @@ export const EntryCard = (props: Props): JSX.Element => {
           <Text value={message} />
         </p>
       ))}
-      {row.parts.map((part, at) => (
-        <Part
-          key={at}
-          part={part}
-          isOpen={isOpen}
-          kind={row.kind}
-          onWhole={onWhole}
-          picture={{ sessionKey, entry: row.entry }}
-        />
-      ))}
+      <LongList items={row.parts} what="part">
+        {(part, at) => (
+          <Part
+            key={at}
+            part={part}
+            isOpen={isOpen}
+            kind={row.kind}
+            onWhole={onWhole}
+            picture={{ sessionKey, entry: row.entry }}
+          />
+        )}
+      </LongList>
+      {row.moreParts !== undefined && (
+        <button type="button" class="more" onClick={onWhole}>
+          {counted(row.moreParts, "more part")}
+        </button>
+      )}
       {others.length > 0 && props.onBranch !== undefined && (
         <p class="branches">
           {counted(others.length, "other branch", "other branches")}{" "}
@@ -138,12 +146,15 @@ interface PartProps {
   readonly picture: PicturePlace
 }
 
+const terminal = (value: string): JSX.Element => <Terminal value={value} />
+const diff = (value: string): JSX.Element => <Diff value={value} />
+
 const Part = ({ isOpen, kind, onWhole, part, picture }: PartProps): JSX.Element | null => {
   switch (part.part) {
     case "text":
       return (
         <div class={`text ${kind === "bash" ? "mono" : ""}`}>
-          <Terminal value={part.text} />
+          <LongText value={part.text} draw={terminal} />
           <More part={part} onWhole={onWhole} />
         </div>
       )
@@ -151,7 +162,7 @@ const Part = ({ isOpen, kind, onWhole, part, picture }: PartProps): JSX.Element 
       return (
         <Closed name={part.redacted ? "thinking, encrypted" : "thinking"} isOpen={isOpen} hint={firstLine(part.text)}>
           <div class="text thought">
-            <Text value={part.text} />
+            <LongText value={part.text} />
             <More part={part} onWhole={onWhole} />
           </div>
         </Closed>
@@ -159,28 +170,30 @@ const Part = ({ isOpen, kind, onWhole, part, picture }: PartProps): JSX.Element 
     case "tool_call":
       return (
         <Closed name={part.name} isOpen={isOpen} hint={part.line} isCall>
-          {part.arguments.map(([name, value]) => (
-            <div key={name} class="argument">
-              <span class="quiet">
-                <Text value={name} />
-              </span>
-              <pre>
-                <Terminal value={value} />
-              </pre>
-            </div>
-          ))}
+          <LongList items={part.arguments} what="argument">
+            {([name, value]) => (
+              <div key={name} class="argument">
+                <span class="quiet">
+                  <Text value={name} />
+                </span>
+                <pre>
+                  <LongText value={value} draw={terminal} />
+                </pre>
+              </div>
+            )}
+          </LongList>
           <More part={part} onWhole={onWhole} />
         </Closed>
       )
     case "output":
       return part.moreLines === 0 && part.more === undefined ? (
         <pre class="output">
-          <Terminal value={part.text} />
+          <LongText value={part.text} draw={terminal} />
         </pre>
       ) : (
         <Closed name={counted(part.moreLines + 1, "line")} isOpen={isOpen} hint={part.line}>
           <pre class="output">
-            <Terminal value={part.text} />
+            <LongText value={part.text} draw={terminal} />
           </pre>
           <More part={part} onWhole={onWhole} />
         </Closed>
@@ -188,7 +201,7 @@ const Part = ({ isOpen, kind, onWhole, part, picture }: PartProps): JSX.Element 
     case "diff":
       return (
         <>
-          <Diff value={part.text} />
+          <LongText value={part.text} draw={diff} />
           <More part={part} onWhole={onWhole} />
         </>
       )
@@ -198,7 +211,7 @@ const Part = ({ isOpen, kind, onWhole, part, picture }: PartProps): JSX.Element 
       return (
         <Closed name={part.name} isOpen={isOpen} hint={part.json}>
           <pre>
-            <Text value={part.json} />
+            <LongText value={part.json} />
           </pre>
           <More part={part} onWhole={onWhole} />
         </Closed>

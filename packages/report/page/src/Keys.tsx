@@ -11,8 +11,12 @@ let began = ""
 const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && (target.matches("input, textarea, select") || target.isContentEditable)
 
+/** What the key presses or follows by itself. */
+const isPressed = ({ key, target }: KeyboardEvent): boolean =>
+  (key === "Enter" || key === " ") && target instanceof Element && target.closest("a, button, summary") !== null
+
 const onKeyDown = (event: KeyboardEvent): void => {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return
+  if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isPressed(event)) return
   if (isTyping(event.target)) {
     if (event.key === "Escape" && event.target instanceof HTMLElement) event.target.blur()
     return

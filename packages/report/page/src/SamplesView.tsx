@@ -6,6 +6,7 @@ import { Waiting, useLoaded, usePage } from "./Page.tsx"
 import { textOf } from "./Answers.ts"
 import { nameOfKind } from "./EntryCard.tsx"
 import { useKeys } from "./Keys.tsx"
+import { LISTED } from "./Pieces.tsx"
 import { Text, counted } from "./Text.tsx"
 import { VirtualList } from "./VirtualList.tsx"
 import { useEntries } from "./useEntries.ts"
@@ -148,7 +149,7 @@ const Recorded = (props: {
           <Text value={row.id ?? ""} />
         </code>
       </button>
-      {row.parts.map((part, at) => (
+      {row.parts.slice(0, LISTED).map((part, at) => (
         <div key={at} class={`text brief ${part.part}`}>
           {part.part === "image" ? "[picture]" : <Text value={cut(textOf(part))} />}
         </div>
@@ -198,7 +199,7 @@ const Made = ({ line, sample }: { readonly line: Line; readonly sample: number |
               <Text value={cut(turn.content)} />
             </div>
           )}
-          {turn.calls.map((call, at) => (
+          {turn.calls.slice(0, LISTED).map((call, at) => (
             <div key={at} class="text brief tool_call">
               <b>
                 <Text value={call.name} />
@@ -206,7 +207,7 @@ const Made = ({ line, sample }: { readonly line: Line; readonly sample: number |
               <Text value={cut(call.arguments)} />
             </div>
           ))}
-          {turn.results.map((result, at) => (
+          {turn.results.slice(0, LISTED).map((result, at) => (
             <div key={at} class="text brief output">
               <b>
                 <Text value={result.name} />

@@ -64,10 +64,14 @@ const Opened = (props: { readonly session: ViewModel.SessionPage; readonly place
   const goTo = useCallback(
     async (entry: number) => {
       if (leaf === undefined) return
-      const end = await answers.get<number>(`sessions/${session.key}/end?entry=${entry}&leaf=${leaf}`)
-      show({ view: "talk", at: entry, leaf: end === session.leaf ? undefined : end })
+      try {
+        const end = await answers.get<number>(`sessions/${session.key}/end?entry=${entry}&leaf=${leaf}`)
+        show({ view: "talk", at: entry, leaf: end === session.leaf ? undefined : end })
+      } catch (error) {
+        say(error instanceof Error ? error.message : String(error))
+      }
     },
-    [answers, session, leaf, show]
+    [answers, session, leaf, show, say]
   )
   // An address that names an entry and no branch means the branch that the entry is on.
   useEffect(() => {

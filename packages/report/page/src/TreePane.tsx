@@ -141,6 +141,9 @@ export const TreePane = ({ at, filter, isReady, onChoose, sessionKey }: Props): 
 /** A run holds entries of its branch alone; between them others may stand in the file. */
 const holds = (row: ViewModel.TreeRow, entry: number): boolean => row.kind === "fold" || row.entry === entry
 
+/** A role is what a session says: one of several words would be several classes. */
+const WORD = /^\w+$/u
+
 const TreeItem = (props: {
   readonly row: ViewModel.TreeRow | undefined
   readonly place: number
@@ -153,7 +156,7 @@ const TreeItem = (props: {
   return (
     <div
       id={`tree-${place}`}
-      class={`tree-row of-${row.entryKind} ${row.active ? "active" : ""} ${isSelected ? "selected" : ""}`}
+      class={`tree-row ${WORD.test(row.entryKind) ? `of-${row.entryKind}` : ""} ${row.active ? "active" : ""} ${isSelected ? "selected" : ""}`}
       role="treeitem"
       aria-level={row.column + 1}
       aria-selected={isSelected}

@@ -1,5 +1,5 @@
 /** Values as JSON text. `JSON.parse` takes any depth, `JSON.stringify` overflows the stack at a few thousand levels. */
-import { type Json, isArray, isObject } from "@pi-sessions/core/Json"
+import { type Json, type JsonObject, isArray, isObject } from "@pi-sessions/core/Json"
 
 const MOST_LEVELS = 500
 
@@ -9,5 +9,18 @@ export const isTooDeep = (value: Json | undefined, levels = MOST_LEVELS): boolea
   return isObject(value) && (levels === 0 || Object.values(value).some((item) => isTooDeep(item, levels - 1)))
 }
 
-export const shownJson = (value: Json): string =>
-  isTooDeep(value) ? '"nested too deeply to be shown"' : JSON.stringify(value)
+const TOO_DEEP = "nested too deeply to be shown"
+
+/** The value, with a note in the place of what is nested too deeply: nothing that walks down it overflows the stack. */
+export const shallow = (value: JsonObject): JsonObject => (isTooDeep(value) ? shallowObject(value, MOST_LEVELS) : value)
+
+const shallowObject = (value: JsonObject, levels: number): JsonObject =>
+  Object.fromEntries(Object.entries(value).map(([key, member]) => [key, shallowValue(member, levels - 1)]))
+
+const shallowValue = (value: Json | undefined, levels: number): Json | undefined => {
+  if (!isArray(value) && !isObject(value)) return value
+  if (levels === 0) return TOO_DEEP
+  return isArray(value) ? value.map((item) => shallowValue(item, levels - 1) ?? null) : shallowObject(value, levels)
+}
+
+export const shownJson = (value: Json): string => (isTooDeep(value) ? JSON.stringify(TOO_DEEP) : JSON.stringify(value))

@@ -21,7 +21,7 @@ import { Viewer, type ViewerOptions } from "../../src/Viewer.ts"
 export const KEY = "ab".repeat(32)
 
 const stores = Layer.mergeAll(SessionStore.layer, StoreMigration.layer).pipe(
-  Layer.provide(StoreLock.layer),
+  Layer.provideMerge(StoreLock.layer),
   Layer.provideMerge(Sqlite.layer)
 )
 

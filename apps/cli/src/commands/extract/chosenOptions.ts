@@ -9,7 +9,7 @@ import { type FormatName } from "@pi-sessions/extract/FormatName"
 import { type Reasoning } from "@pi-sessions/extract/Reasoning"
 import { type SplitRule } from "@pi-sessions/extract/Splits"
 import { ToolDefinition } from "@pi-sessions/extract/ToolDefinition"
-import { UsageError } from "../../Exit.ts"
+import { UsageError, tooSmall } from "../../Exit.ts"
 import { Invocation } from "../../Invocation.ts"
 import * as PointInTime from "../../PointInTime.ts"
 import { type SameInput } from "../extract.ts"
@@ -92,7 +92,11 @@ const marksRule = Effect.fnUntraced(
 /** What is given of the flags that have to be read. */
 export const chosen = Effect.fnUntraced(function* (input: SameInput) {
   const invocation = yield* Invocation
-  const { limit, maxTokens, since, split, tokenizer, town, until } = input
+  const { limit, maxFileMb, maxTokens, minTurns, since, split, tokenizer, town, until } = input
+  const wrong =
+    tooSmall({ "--limit": limit, "--max-file-mb": maxFileMb, "--max-tokens": maxTokens }, 1) ??
+    tooSmall({ "--min-turns": Option.some(minTurns) }, 0)
+  if (wrong !== undefined) return yield* wrong
   if (input.images && input.format !== "messages" && input.format !== "parquet") {
     return yield* new UsageError({
       text: `--images: format ${input.format} has no place for them; messages and parquet do`
@@ -116,7 +120,7 @@ export const chosen = Effect.fnUntraced(function* (input: SameInput) {
     ...(yield* quality(input)),
     ...(yield* marksRule(input)),
     ...(input.images ? { images: true } : {}),
-    minTurns: input.minTurns,
+    minTurns,
     overflow: input.overflow,
     branches: input.branches,
     ...(Option.isSome(input.arguments) ? { arguments: input.arguments.value } : {}),

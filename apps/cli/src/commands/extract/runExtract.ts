@@ -4,7 +4,7 @@ import * as Option from "effect/Option"
 import { type DatasetPlan } from "@pi-sessions/extract/DatasetPlan"
 import { type ShardNumber } from "@pi-sessions/extract/DatasetShard"
 import { Extract } from "@pi-sessions/extract/Extract"
-import { CommandFailed, UsageError } from "../../Exit.ts"
+import { CommandFailed, UsageError, tooSmall } from "../../Exit.ts"
 import { Invocation } from "../../Invocation.ts"
 import { type Input } from "../extract.ts"
 import { collectLater } from "./garbageCollection.ts"
@@ -22,7 +22,9 @@ const shardNumber = (text: string): Effect.Effect<ShardNumber, UsageError> => {
 export const run = Effect.fnUntraced(function* (input: Input) {
   collectLater()
   const invocation = yield* Invocation
-  const { plan, shard } = input
+  const { plan, shard, workers } = input
+  const wrong = tooSmall({ "--workers": workers }, 1)
+  if (wrong !== undefined) return yield* wrong
   if (Option.isSome(shard) && Option.isNone(plan)) {
     return yield* new UsageError({ text: "--shard needs --plan FILE, the plan that it is a part of" })
   }
@@ -39,7 +41,7 @@ export const run = Effect.fnUntraced(function* (input: Input) {
     }
   }
   const options = { ...(yield* RunOptions.options(input)), fresh: input.fresh }
-  const layer = yield* RunOptions.services(input.sessions, Option.getOrUndefined(input.workers))
+  const layer = yield* RunOptions.services(input.sessions, Option.getOrUndefined(workers))
 
   yield* Effect.gen(function* () {
     const extract = yield* Extract

@@ -11,7 +11,7 @@ import { estimate, ofSample } from "@pi-sessions/extract/TokenCount"
 import * as TerminalText from "@pi-sessions/report/TerminalText"
 import * as Timeline from "@pi-sessions/report/Timeline"
 import type * as ChosenSession from "../../ChosenSession.ts"
-import { UsageError } from "../../Exit.ts"
+import { CommandFailed, UsageError } from "../../Exit.ts"
 import * as Interruption from "../../Interruption.ts"
 import { Invocation } from "../../Invocation.ts"
 import * as ResultPrinter from "../../ResultPrinter.ts"
@@ -62,6 +62,11 @@ export const print = Effect.fnUntraced(function* (
   const { ref, session } = read
   const role = SessionRole.detect(SessionRole.openingOf(session.lines), { path: ref.path })
   const made = SessionSamples.of(session, { ref, role, ...(model === undefined ? {} : { model }) }, options)
+  if (made.row.outcome === "unreadable") {
+    return yield* new CommandFailed({
+      text: `${ref.path}: extract cannot make samples of it: ${made.row.detail ?? "unreadable"}`
+    })
+  }
   yield* Interruption.point
   if (input.ndjson) return yield* ResultPrinter.lines(lines(made, layout))
   if (input.json) return yield* ResultPrinter.lines(document(read, made, input))

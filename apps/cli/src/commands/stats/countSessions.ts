@@ -12,6 +12,7 @@ import { type ReportRow } from "@pi-sessions/extract/ExtractReport"
 import { type FormatName } from "@pi-sessions/extract/FormatName"
 import * as SessionStatistics from "@pi-sessions/report/SessionStatistics"
 import * as StatsReport from "@pi-sessions/report/StatsReport"
+import * as TerminalText from "@pi-sessions/report/TerminalText"
 import { SessionSource } from "@pi-sessions/session-file/SessionSource"
 import { CommandFailed, UsageError, emptyFlag } from "../../Exit.ts"
 import * as Interruption from "../../Interruption.ts"
@@ -94,6 +95,8 @@ const count = Effect.fnUntraced(function* (input: Input) {
   const refs = new Map((yield* source.list).sessions.map((ref) => [ref.path, ref]))
   const tally = new StatsReport.StatsTally(input.model)
   const rows = report.rows.filter(StatsReport.isCounted)
+  const found = new Map<string, number>()
+  let taken = 0
   for (const [at, row] of rows.entries()) {
     const ref = refs.get(row.path)
     if (ref === undefined) continue
@@ -102,7 +105,11 @@ const count = Effect.fnUntraced(function* (input: Input) {
     if (Result.isFailure(read)) yield* invocation.note(`warning: ${row.path}: ${read.failure.message}`)
     else {
       const one = countedOf(row, read.success)
-      if (isOfModels(one, input.model)) tally.add(one)
+      for (const model of one.statistics.models.keys()) found.set(model, (found.get(model) ?? 0) + 1)
+      if (isOfModels(one, input.model)) {
+        tally.add(one)
+        taken++
+      }
     }
     yield* Interruption.point
   }
@@ -110,11 +117,22 @@ const count = Effect.fnUntraced(function* (input: Input) {
   for (const { detail, outcome, path } of report.rows) {
     if (outcome === "unreadable") yield* invocation.note(`warning: ${path}: unreadable: ${detail ?? ""}`)
   }
+  if (input.model.length > 0 && taken === 0) return yield* noModel(input.model, rows.length, found)
   return tally.report(report, {
     ...(Option.isSome(input.maxTokens) ? { maxTokens: input.maxTokens.value } : {}),
     isEstimate: Option.isNone(input.tokenizer)
   })
 })
+
+const noModel = (asked: ReadonlyArray<string>, sessions: number, found: ReadonlyMap<string, number>): UsageError => {
+  const names = [...found]
+    .sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1))
+    .map(([model, count]) => `${TerminalText.line(model)} (${count})`)
+  const flags = asked.map((model) => `--model ${model}`).join(" ")
+  return new UsageError({
+    text: `none of ${sessions} sessions has an answer of ${flags}; models found: ${names.length === 0 ? "none" : names.join(", ")}`
+  })
+}
 
 const countedOf = (row: ReportRow, session: Session.Session): StatsReport.CountedSession => {
   const header = session.header?.decode() ?? {}

@@ -7,7 +7,7 @@ import { type LocalModel } from "@pi-sessions/extract/LocalModel"
 import { type FormatName } from "@pi-sessions/extract/FormatName"
 import { type ModelCheck, type ModelReport } from "@pi-sessions/extract/ModelCheck"
 import { fromPlatform } from "@pi-sessions/session-file/SessionFileError"
-import { CommandFailed, UsageError } from "../../Exit.ts"
+import { CommandFailed, UsageError, tooSmall } from "../../Exit.ts"
 import { Invocation } from "../../Invocation.ts"
 import * as LossMaskText from "../../LossMaskText.ts"
 import * as ResultPrinter from "../../ResultPrinter.ts"
@@ -34,6 +34,8 @@ const modelCheck = Effect.fnUntraced(function* ({ maxTokens, model, show }: Inpu
     const alone = Option.isSome(show) ? "--show" : Option.isSome(maxTokens) ? "--max-tokens" : undefined
     return alone === undefined ? undefined : yield* new UsageError({ text: `${alone} needs --model DIR` })
   }
+  const wrong = tooSmall({ "--max-tokens": maxTokens }, 1)
+  if (wrong !== undefined) return yield* wrong
   if (Option.isSome(show) && show.value < 1) return yield* new UsageError({ text: "--show counts from 1" })
   const invocation = yield* Invocation
   const [{ load }, { ModelCheck }] = yield* Effect.promise(() =>

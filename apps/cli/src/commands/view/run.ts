@@ -129,7 +129,7 @@ const cannotListen = (port: number, cause: unknown): string => {
   return `cannot listen on 127.0.0.1 port ${port} (${code}); ${remedy}`
 }
 
-const stores = SessionStore.layer.pipe(Layer.provide(StoreLock.layer), Layer.provide(Sqlite.layer))
+const stores = SessionStore.layer.pipe(Layer.provideMerge(StoreLock.layer), Layer.provide(Sqlite.layer))
 
 export const run = Effect.fnUntraced(
   function* (input: Input) {

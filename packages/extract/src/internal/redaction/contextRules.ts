@@ -30,6 +30,12 @@ const BEFORE_VALUE = `(?:${ASSIGNED}|${GIVEN})(?:[a-z]{0,2}${QUOTE})?`
 /** Not a name or a call that goes on: `getToken(`, `config.token.value`. */
 const VALUE_ENDS = "(?![\\w([])"
 
+const OURS = "\\[REDACTED:[^\\s:\\]]{1,80}:\\d{1,9}\\]"
+/** Who an address names before a password. A placeholder of ours is read as a whole: the colons in it end no name. */
+const user = (character: string): string => `(?:${OURS}|(?!${OURS})${character}){0,80}`
+const USER = user("[^\\s:@/?#\"'`<>\\\\]")
+const USER_ESCAPED = user("[^\\s:@/?#\"'`<>\\\\%]")
+
 /** What names of keys and tokens hold, and what may follow in the name. */
 const TOKEN_NAMES = [
   "secret",
@@ -115,7 +121,7 @@ export const CONTEXT_RULES: ReadonlyArray<RedactionRule> = [
     id: "url-password",
     tier: "context",
     keywords: ["://"],
-    pattern: /:\/\/[^\s:@/?#"'`<>\\]{0,80}:(?<secret>[^\s@/"'`<>\\]{1,256})@[\w.$[{-]/uy,
+    pattern: new RegExp(`://${USER}:(?<secret>[^\\s@/"'\`<>\\\\]{1,256})@[\\w.$[{-]`, "uy"),
     anywhere: true,
     accepts: (secret) =>
       secret.length >= 3 &&
@@ -126,7 +132,7 @@ export const CONTEXT_RULES: ReadonlyArray<RedactionRule> = [
     id: "url-password",
     tier: "context",
     keywords: ["://", "%3a%2f%2f"],
-    pattern: /(?::\/\/|%3A%2F%2F)[^\s:@/?#"'`<>\\%]{0,80}%3A(?<secret>[^\s@/"'`<>\\]{1,256}?)%40/iuy,
+    pattern: new RegExp(`(?:://|%3A%2F%2F)${USER_ESCAPED}%3A(?<secret>[^\\s@/"'\`<>\\\\]{1,256}?)%40`, "iuy"),
     anywhere: true,
     accepts: (secret) => secret.length >= 3
   },
@@ -296,12 +302,15 @@ export const CONTEXT_RULES: ReadonlyArray<RedactionRule> = [
     `auth${QUOTE}\\s{0,4}:\\s{0,4}${QUOTE}(?<secret>[A-Za-z\\d+/_-]{8,512}={0,2})`,
     isBasicCredentials
   ),
-  context(
-    "kubeconfig-key",
-    ["client-key-data", "tls.key"],
-    `(?:client-key-data|tls\\.key)(?:${QUOTE})?:\\s{0,4}(?:${QUOTE})?(?<secret>[A-Za-z\\d+/]{40,12000}={0,2})`,
-    isKeyMaterial
-  ),
+  {
+    ...context(
+      "kubeconfig-key",
+      ["client-key-data", "tls.key"],
+      `(?:client-key-data|tls\\.key)(?:${QUOTE})?:\\s{0,4}(?:${QUOTE})?(?<secret>[A-Za-z\\d+/]{40,12000}={0,2})`,
+      isKeyMaterial
+    ),
+    block: true
+  },
   context("putty-mac", ["private-mac:"], "Private-MAC:\\s{0,2}(?<secret>[\\da-f]{40,64})", isRandom)
 ]
 

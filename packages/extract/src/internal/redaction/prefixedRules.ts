@@ -237,6 +237,7 @@ export const PREFIXED_RULES: ReadonlyArray<RedactionRule> = [
       "uy"
     ),
     anywhere: true,
+    block: true,
     accepts: isKeyMaterial
   },
   {
@@ -245,6 +246,7 @@ export const PREFIXED_RULES: ReadonlyArray<RedactionRule> = [
     keywords: ["private-lines:"],
     pattern: /Private-Lines: \d{1,4}(?<secret>[A-Za-z\d+/=\s\\]{40,8000})/uy,
     anywhere: true,
+    block: true,
     accepts: isKeyMaterial
   },
   {

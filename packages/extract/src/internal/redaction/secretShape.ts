@@ -9,9 +9,73 @@ const STAND_IN =
   /example|placeholder|redacted|changeme|change[-_]me|change[-_]this|replace[-_]?me|insert[-_]|dummy|sample|xxxx|\*\*\*|\.\.\.|…|your[-_]|[-_]your|<|1234567890|12345678|0123456|abcdefgh|abcdef0?123|abc123|foobar|deadbeef|test[-_]?(?:key|token|secret|password)|fake|mock|not[-_]?a?[-_]?real/iu
 const SAME_CHARACTER = /([\s\S])\1{7}/u
 
-/** Whether a value stands for another one, or for none: `${TOKEN}`, `<your-token>`, `xxxx`, `AKIA...EXAMPLE`. */
+const inOneCase = (words: ReadonlyArray<string>): string =>
+  words.flatMap((word) => [word, word.toUpperCase(), `${word.charAt(0).toUpperCase()}${word.slice(1)}`]).join("|")
+
+const LONG_WORDS = inOneCase([
+  "example",
+  "placeholder",
+  "redacted",
+  "changeme",
+  "abcdefgh",
+  "abcdef0?123",
+  "deadbeef",
+  "12345678",
+  "01234567"
+])
+const SHORT_WORDS = inOneCase([
+  "fake",
+  "mock",
+  "dummy",
+  "sample",
+  "foobar",
+  "x{4,}",
+  "abc123",
+  "your",
+  "insert",
+  "change[-_](?:me|this)",
+  "replace[-_]?me",
+  "test[-_]?(?:key|token|secret|password)",
+  "not[-_]?a?[-_]?real"
+])
+
+/**
+ * Random characters spell short words now and then, in mixed case most of all: what stands in for a token is told by long
+ * words, or by short ones that stand apart, in one case, and by one character over and over, but for `A`, which is zeros
+ * in base64.
+ */
+const TOKEN_STAND_IN = new RegExp(`${LONG_WORDS}|(?<![A-Za-z\\d])(?:${SHORT_WORDS})(?![A-Za-z\\d])|([^A])\\1{7}`, "u")
+
+const isReference = (value: string): boolean => REFERENCE.test(value) || new Set(value).size < 4
+
+/** Whether a value that its form tells is only written as one: `AKIA...EXAMPLE`, `sk-your-key`. */
+export const isTokenPlaceholder = (value: string): boolean => isReference(value) || TOKEN_STAND_IN.test(value)
+
+/** Whether a value stands for another one, or for none: `${TOKEN}`, `<your-token>`, `xxxx`. */
 export const isPlaceholder = (value: string): boolean =>
-  REFERENCE.test(value) || STAND_IN.test(value) || SAME_CHARACTER.test(value) || new Set(value).size < 4
+  isRandom(value) ? isTokenPlaceholder(value) : isReference(value) || STAND_IN.test(value) || SAME_CHARACTER.test(value)
+
+const WHOLE_REFERENCE =
+  /^(?:\$[A-Z_][A-Z\d_]*|[$#]\{[\s\S]*\}|\$\([\s\S]*\)|%\w+%|<[\s\S]*>|\{[\s\S]*\}|\[[\s\S]*\]|(?:process\.env|os\.environ|import\.meta|env[.:([]|secrets?\.|vault:|op:\/\/|arn:|file:|self\.|this\.|config\.)\S*)$/u
+const STAND_IN_WORDS = new Set(
+  (
+    "example placeholder redacted changeme change replaceme replace insert dummy sample fake mock foobar deadbeef test " +
+    "your not"
+  ).split(" ")
+)
+/** What such words stand beside. */
+const BESIDE = new Set(
+  "a my me this here it the real api access auth secret private token key password value".split(" ")
+)
+const FILLING = /^(?:x{3,}|\*{3,}|0?1234567\d*(?:abcdef)?|abcdef(?:gh)?(?:0?123\d{0,7})?|abc123)$/u
+
+/** Whether a value is a placeholder from end to end, with nothing that somebody may have chosen: `your-api-key-here`. */
+export const isWhollyPlaceholder = (value: string): boolean => {
+  if (WHOLE_REFERENCE.test(value) || new Set(value).size < 4) return true
+  const words = value.toLowerCase().split(/[-_.\s]+/u)
+  const isStandIn = (word: string): boolean => STAND_IN_WORDS.has(word) || FILLING.test(word)
+  return words.some(isStandIn) && words.every((word) => word === "" || BESIDE.has(word) || isStandIn(word))
+}
 
 /** Bits of a character, by Shannon, of the value's own characters. */
 export const entropy = (value: string): number => {

@@ -24,6 +24,8 @@ export const entryRow = (session: ViewedSession, entry: ViewedEntry, options: Ro
   const children = entry.id === null ? [] : indexesOf(tree.children(entry.id))
   const parent = entry.parentId === null ? undefined : tree.getEntry(entry.parentId)
   const label = entry.id === null ? undefined : tree.label(entry.id)
+  const shown = partsOf(parts, payload, options)
+  const mostParts = Number.isFinite(options.most) ? PARTS : shown.length
   return {
     entry: entry.index,
     id: entry.id,
@@ -33,13 +35,14 @@ export const entryRow = (session: ViewedSession, entry: ViewedEntry, options: Ro
     type: entry.type,
     line: entry.line,
     ...(time === undefined ? {} : { time }),
-    about,
+    about: about.slice(0, LINE),
     failed,
-    ...(label === undefined ? {} : { label }),
-    damage: (session.damageByLine.get(entry.line) ?? []).map(
-      ({ code, message }) => `${code}: ${session.text(message)}`
+    ...(label === undefined ? {} : { label: label.slice(0, LINE) }),
+    damage: (session.damageByLine.get(entry.line) ?? []).map(({ code, message }) =>
+      `${code}: ${session.text(message)}`.slice(0, LINE)
     ),
-    parts: partsOf(parts, payload, options)
+    parts: shown.slice(0, mostParts),
+    ...(shown.length > mostParts ? { moreParts: shown.length - mostParts } : {})
   }
 }
 
@@ -64,19 +67,22 @@ const partsOf = (
       case "tool_call": {
         const { callId, line, name } = part
         let more = 0
-        const given = Object.entries(part.arguments ?? {}).map(([key, value]) => {
-          const shown = cut(typeof value === "string" ? value : shownJson(value ?? null), most)
+        const given = Object.entries(part.arguments ?? {}).flatMap(([key, value], at) => {
+          const text = typeof value === "string" ? value : shownJson(value ?? null)
+          const shown = cut(text, Number.isFinite(most) && at >= PARTS ? 0 : most)
           more += shown.more ?? 0
-          return [key, shown.text] as const
+          return shown.text === "" && shown.more !== undefined ? [] : [[key.slice(0, LINE), shown.text] as const]
         })
-        return [{ part: "tool_call", callId, name, line: line.slice(0, LINE), arguments: given, ...moreOf(more) }]
+        const named = { callId: callId.slice(0, LINE), name: name.slice(0, LINE) }
+        return [{ part: "tool_call", ...named, line: line.slice(0, LINE), arguments: given, ...moreOf(more) }]
       }
       case "output":
         return [
           { part: "output", line: part.line.slice(0, LINE), moreLines: part.moreLines, ...cut(part.text ?? "", most) }
         ]
       case "image": {
-        const { mimeType, sizeBytes } = part
+        const { sizeBytes } = part
+        const mimeType = part.mimeType.slice(0, LINE)
         const number = picture++
         return [{ part: "image", mimeType, sizeBytes, picture: pictures[number] === undefined ? null : number }]
       }
@@ -92,6 +98,9 @@ const partsOf = (
     }
   })
 }
+
+/** So many parts of an entry, or arguments of a call, are told before somebody asks for all. */
+const PARTS = 200
 
 /** What stands on one line, where there may be no line break in a megabyte. */
 const LINE = 500

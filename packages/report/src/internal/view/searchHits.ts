@@ -51,9 +51,11 @@ const shownHit = (
   { tree }: ViewedSession,
   pattern: SearchPattern.SearchPattern
 ): ReadonlyArray<Hit> => {
-  const { entryId, kind, timestamp } = hit
-  const common = { key, entryId, kind, ...(timestamp === undefined ? {} : { time: timestamp }) }
+  const { entryId, kind } = hit
   const entry = entryId === null ? undefined : tree.getEntry(entryId)
+  // The entry's own: what a search tells is as it stands in the file.
+  const time = entry?.timestamp
+  const common = { key, entryId, kind, ...(time === undefined ? {} : { time }) }
   if (entry === undefined) return [{ ...common, before: "", found: "", after: "" }]
   for (const { kind: of, text } of textsOf("all", entry)) {
     const [match] = of === kind ? pattern.find(text) : []

@@ -10,6 +10,9 @@ import { type ViewedSession } from "./viewedSession.ts"
 /** Columns of what a row says. */
 const SAYS = 160
 
+/** No kind of Pi's is longer. */
+const KIND = 40
+
 export const treeRows = (
   { filterFacts, tree }: ViewedSession,
   filter: EntryFilter.EntryFilter,
@@ -37,7 +40,7 @@ export const shownRow = ({ text, tree }: ViewedSession, row: TreeDrawing.TreeRow
     active: row.active,
     isLeaf: first !== undefined && first.id === tree.leafId,
     what: TerminalText.line(what, SAYS),
-    entryKind: first?.role ?? first?.type ?? "",
+    entryKind: (first?.role ?? first?.type ?? "").slice(0, KIND),
     ...(row.label === undefined ? {} : { label: TerminalText.line(row.label, SAYS) }),
     says: TerminalText.line(says, SAYS),
     note: TerminalText.line(text(note))

@@ -20,6 +20,7 @@ import { type RedactionScope, type Redactor } from "@pi-sessions/extract/Redacti
 import { NotASession, SessionFileError, fromPlatform } from "@pi-sessions/session-file/SessionFileError"
 import { SessionSource } from "@pi-sessions/session-file/SessionSource"
 import * as EntryFilter from "../../EntryFilter.ts"
+import { shallow } from "../shownJson.ts"
 import { ToldHosts } from "./ToldHosts.ts"
 import { type Sight, ViewedEntry } from "./ViewedEntry.ts"
 import { seenPayload } from "./seenPayload.ts"
@@ -78,7 +79,9 @@ class SessionSight implements Sight {
 
   seen(payload: JsonObject): JsonObject {
     const { scope, tree } = this
-    return scope === undefined ? payload : seenPayload(payload, scope, (id) => tree?.getEntry(id) !== undefined)
+    // One entry of which nothing can be made would take those with it that are asked for together.
+    const whole = shallow(payload)
+    return scope === undefined ? whole : seenPayload(whole, scope, (id) => tree?.getEntry(id) !== undefined)
   }
 }
 
