@@ -14,6 +14,7 @@ import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as DatasetValidation from "../src/DatasetValidation.ts"
 import * as ParquetFile from "../src/ParquetFile.ts"
 import { ParquetFormat } from "../src/ParquetFormat.ts"
+import * as ParquetPages from "../src/internal/parquetPages.ts"
 import { fixtureSamples, linesOf } from "./support/formats.ts"
 
 const { flag, int, json, list, optional, struct, text } = ParquetFile
@@ -288,6 +289,22 @@ describe("a Parquet file", () => {
       process.stdout.write(`Parquet, flipped bytes: ${JSON.stringify(counts)}\n`)
     })
   )
+
+  it("is not read where a page claims more values than its column has", () => {
+    /** A page of plain values whose levels are one run. */
+    const page = (values: number, run: ReadonlyArray<number>) => {
+      const body = [run.length, 0, 0, 0, ...run]
+      const size = 2 * body.length
+      // Type, both sizes; of a data page the values and their encoding.
+      return Uint8Array.from([0x15, 0, 0x15, size, 0x15, size, 0x2c, 0x15, 2 * values, 0x15, 0, 0, 0, ...body])
+    }
+    const shape = { values: 4, isCompressed: false, maxRepetition: 0, maxDefinition: 1 }
+    const check = (bytes: Uint8Array) => ParquetPages.check(bytes, shape, () => undefined)
+    check(page(4, [8, 1]))
+    assert.throws(() => check(page(5, [8, 1])), "a page that cannot be true")
+    assert.throws(() => check(page(4, [10, 1])), "a page that cannot be true")
+    assert.throws(() => check(page(4, [0xfe, 0xff, 0xff, 0xff, 0x0f, 1])), "a page that cannot be true")
+  })
 
   it.live("tells which rows a trainer would not take", () =>
     Effect.gen(function* () {
