@@ -98,6 +98,17 @@ describe.skipIf(!isBuilt)("pi-sessions view --out", () => {
     })
   )
 
+  it.live("writes no file in which no session would be, and exits 1", () =>
+    Effect.gen(function* () {
+      const cwd = yield* temporaryFolder
+      Files.truncateSync(put(cwd), (48 << 20) + 1)
+      const { status, stderr } = yield* call(["view", "s.jsonl", "--out", "out.html"], cwd)
+      assert.strictEqual(status, 1)
+      assert.include(stderr, "too large for one file")
+      assert.isFalse(Files.existsSync(Path.join(cwd, "out.html")))
+    })
+  )
+
   it.live("shows a dataset with the sessions that are named beside it", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder

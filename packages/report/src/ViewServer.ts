@@ -61,12 +61,14 @@ const guard = ({ assets, token }: ServerOptions) => {
       const request = yield* HttpServerRequest.HttpServerRequest
       if (!isOwnHost(request.headers["host"])) return refuse(403, "this server answers this machine alone")
       if (!isOwnPage(request)) return refuse(403, "another site's page asked")
-      const [, given = "", rest = "/"] = /^\/([^/?]*)(\/.*)?$/su.exec(request.url) ?? []
+      const [, given = "", rest] = /^\/([^/?]*)(\/.*)?$/su.exec(request.url) ?? []
       if (!timingSafeEqual(digest(given), expected)) {
         return refuse(403, "the address lacks the token that the command view printed")
       }
       const isJson = /^application\/json\b/iu.test(request.headers["content-type"] ?? "")
       if (request.method !== "GET" && request.method !== "HEAD" && !isJson) return refuse(403, "only JSON is taken")
+      // What the page asks stands below its own address.
+      if (rest === undefined) return HttpServerResponse.redirect(`/${token}/`, { status: 308 })
       return yield* handle.pipe(
         Effect.provideService(HttpServerRequest.HttpServerRequest, request.modify({ url: rest })),
         Effect.catchIf(isNotFound, () => Effect.succeed(refuse(404, "nothing is here")))

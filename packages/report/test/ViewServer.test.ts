@@ -789,6 +789,18 @@ describe("hostile questions and sessions", () => {
   )
 })
 
+describe("the address without its last stroke", () => {
+  it.live("leads to the page, whose questions stand below it", () =>
+    Effect.gen(function* () {
+      const { origin, token, url } = yield* serve(yield* optionsOf(branches))
+      const { headers, status } = yield* ask(`${origin}/${token}`)
+      assert.strictEqual(status, 308)
+      assert.strictEqual(new URL(headers.location ?? "", origin).href, url)
+      assert.strictEqual((yield* ask(`${origin}/${token}x`)).status, 403)
+    }).pipe(Effect.scoped, Effect.provide(services))
+  )
+})
+
 describe("two servers", () => {
   it.live("that keep marks in one file lose none of them", () =>
     Effect.gen(function* () {

@@ -22,16 +22,20 @@ const onKeyDown = (event: KeyboardEvent): void => {
     return
   }
   if (document.querySelector("dialog[open]") !== null) return
-  const keys = began === "" ? event.key : `${began} ${event.key}`
-  began = ""
-  for (const { current } of maps.toReversed()) {
-    const found = current[keys]
-    if (found === undefined) continue
-    event.preventDefault()
-    found[1]()
-    return
+  const tries = began === "" ? [event.key] : [`${began} ${event.key}`, event.key]
+  // A key may act by itself and begin others too: `g` is the beginning of a conversation, `g l` the list.
+  const isBeginning = maps.some(({ current }) => Object.keys(current).some((one) => one.startsWith(`${event.key} `)))
+  began = isBeginning ? event.key : ""
+  for (const keys of tries) {
+    for (const { current } of maps.toReversed()) {
+      const found = current[keys]
+      if (found === undefined) continue
+      event.preventDefault()
+      if (keys !== event.key) began = ""
+      found[1]()
+      return
+    }
   }
-  if (maps.some(({ current }) => Object.keys(current).some((one) => one.startsWith(`${event.key} `)))) began = event.key
 }
 
 /** Takes keys for as long as the part is shown; two keys with a blank between are pressed one after the other. */

@@ -63,7 +63,7 @@ const optionsOf = Effect.fnUntraced(function* (input: Input) {
 const VERSION = "0.1.0"
 
 /** Replaces what an earlier call wrote, and nothing else. */
-const writeFile = Effect.fnUntraced(function* (given: string, assets: ViewPage.PageAssets) {
+const writeFile = Effect.fnUntraced(function* (given: string, isDataset: boolean, assets: ViewPage.PageAssets) {
   const fs = yield* FileSystem.FileSystem
   const invocation = yield* Invocation
   const file = invocation.resolve(given)
@@ -82,6 +82,12 @@ const writeFile = Effect.fnUntraced(function* (given: string, assets: ViewPage.P
     mostBytes: FILE_BYTES,
     onProgress: (done, total) => invocation.progress(`${done} of ${total} sessions`)
   }).pipe(Effect.ensuring(invocation.progress("")))
+  if (made.sessions === 0 && !isDataset) {
+    const why = made.left.map(({ id, reason }) => `${id}: ${reason}`).slice(0, 3)
+    return yield* new CommandFailed({
+      text: `--out ${file}: not written, as no session can be in it (${why.join("; ")})`
+    })
+  }
   yield* SafeWrite.write(file, [new TextEncoder().encode(made.html)], "replace").pipe(
     Effect.mapError(fromPlatform(file, "write"))
   )
@@ -138,7 +144,7 @@ export const run = Effect.fnUntraced(
     const options = yield* optionsOf(input)
     const assets = yield* ViewPage.assets
     yield* Effect.gen(function* () {
-      if (Option.isSome(input.out)) return yield* writeFile(input.out.value, assets)
+      if (Option.isSome(input.out)) return yield* writeFile(input.out.value, options.dataset !== undefined, assets)
       return yield* serve(input, options, assets)
     }).pipe(
       Effect.provide(Viewer.layer(options)),
