@@ -334,7 +334,7 @@ describe("pi-sessions extract", () => {
     })
   )
 
-  it.effect("lets one file that breaks it be a row, not the end", () =>
+  it.effect("keeps a session with a call that is nested beyond all reason, and says what it lost", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       FileSystem.cpSync(Path.join(fixtures, "sessions/project/branches.jsonl"), Path.join(cwd, "s/good.jsonl"))
@@ -352,10 +352,10 @@ describe("pi-sessions extract", () => {
       )
       const run = cli(["extract", "--sessions", "s", "--out", "d"], { cwd })
       assert.strictEqual(run.status, 0, run.stderr)
-      assert.match(run.stderr, /warning: .*deep\.jsonl: unreadable/)
+      assert.match(run.stdout, /1 {2}invalid arguments/)
       assert.strictEqual(
         FileSystem.readFileSync(Path.join(cwd, "d/train.jsonl"), "utf8").trimEnd().split("\n").length,
-        1
+        2
       )
     })
   )
