@@ -6,7 +6,7 @@ export default defineConfig({
   platform: "node",
   // The page of `view`, which the report package builds before.
   plugins: [
-    { name: "page", writeBundle: () => cpSync("../../packages/report/dist/page", "dist/page", { recursive: true }) }
+    { name: "page", writeBundle: () => cpSync("../../packages/viewer/dist/page", "dist/page", { recursive: true }) }
   ],
   output: { dir: "dist", cleanDir: true, format: "esm", sourcemap: true, entryFileNames: "[name].js" }
 })

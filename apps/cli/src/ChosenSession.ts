@@ -5,6 +5,7 @@ import { type CatalogSession } from "@pi-sessions/catalog/CatalogSession"
 import type * as Session from "@pi-sessions/core/Session"
 import { type SessionTree } from "@pi-sessions/core/SessionTree"
 import * as EntryReference from "@pi-sessions/report/EntryReference"
+import * as EngineLimit from "@pi-sessions/session-file/EngineLimit"
 import { SessionSource } from "@pi-sessions/session-file/SessionSource"
 import { CommandFailed, UsageError } from "./Exit.ts"
 import * as Interruption from "./Interruption.ts"
@@ -19,7 +20,10 @@ export interface ReadSession {
 export const read = Effect.fnUntraced(function* (reference: Option.Option<string>) {
   const ref = yield* SessionPicker.choose(reference)
   const source = yield* SessionSource
-  const session = yield* source.read(ref).pipe(Effect.mapError((error) => new CommandFailed({ text: error.message })))
+  const session = yield* source.read(ref).pipe(
+    EngineLimit.named(ref.path),
+    Effect.mapError((error) => new CommandFailed({ text: error.message }))
+  )
   yield* Interruption.point
   return { ref, session } satisfies ReadSession
 })

@@ -9,6 +9,7 @@ import * as CliOutput from "effect/cli/CliOutput"
 import * as Command from "effect/cli/Command"
 import * as GlobalFlag from "effect/cli/GlobalFlag"
 import { harmless } from "@pi-sessions/report/TerminalText"
+import { reasonOf } from "@pi-sessions/session-file/EngineLimit"
 import { UsageError } from "./Exit.ts"
 import { Invocation } from "./Invocation.ts"
 import { VERSION } from "./Version.ts"
@@ -27,26 +28,29 @@ import { tree } from "./commands/tree.ts"
 import { validate } from "./commands/validate.ts"
 import { view } from "./commands/view.ts"
 
+/** Every command, in the order of the help. */
+export const commands = [
+  hydrate,
+  extract,
+  merge,
+  validate,
+  list,
+  show,
+  tree,
+  fork,
+  search,
+  stats,
+  view,
+  doctor,
+  sessionIndex,
+  store
+] as const
+
 const root = Command.make("pi-sessions").pipe(
   Command.withDescription(
     "Sessions of the Pi coding agent: resume them anywhere, store them safely, turn them into training data"
   ),
-  Command.withSubcommands([
-    hydrate,
-    extract,
-    merge,
-    validate,
-    list,
-    show,
-    tree,
-    fork,
-    search,
-    stats,
-    view,
-    doctor,
-    sessionIndex,
-    store
-  ])
+  Command.withSubcommands(commands)
 )
 
 /** A wrong call gets one message and where to look, not the whole help. */
@@ -79,6 +83,8 @@ export const run = (args: ReadonlyArray<string>) =>
         return failure.error.message === "" ? Effect.void : Console.error(`error: ${harmless(failure.error.message)}`)
       if (Cause.hasInterruptsOnly(cause)) return Effect.void
       const defect = Cause.squash(cause)
+      const limit = reasonOf(defect)
+      if (limit !== undefined) return Console.error(`error: the session is too large for this command: ${limit}`)
       const what = defect instanceof Error ? `${defect.name}: ${defect.message}` : String(defect)
       return Console.error(`error: this should not have happened, please report it: ${harmless(what)}`)
     }),

@@ -1,6 +1,6 @@
 /** What `extract` prints of its report: what was found, kept and dropped, and why. */
-import { type DropCounts } from "@pi-sessions/extract/DropCounts"
-import { QualityPredicate } from "@pi-sessions/extract/QualityPredicate"
+import { type DropCounts } from "@pi-sessions/samples/DropCounts"
+import { QualityPredicate } from "@pi-sessions/samples/QualityPredicate"
 import { type ExtractReport, type ReportRow } from "@pi-sessions/extract/ExtractReport"
 import * as Table from "./Table.ts"
 
@@ -17,7 +17,9 @@ const REASONS: { readonly [reason: string]: string } = {
   over_limit: "beyond --limit",
   other_model: "of another model",
   too_short: "of too few turns",
-  over_budget: "of too many tokens",
+  over_budget: "of too many tokens, or of too much work (then named as a warning)",
+  timed_out: "that took too long: the next run tries them again",
+  out_of_memory: "that took more memory than there is: the next run tries them again",
   template_refused: "that the chat template refuses",
   changed_context: "whose context the chat template shows otherwise behind an answer",
   lost_reasoning: "whose thinking the chat template leaves out later",
@@ -63,6 +65,11 @@ const byAgent = (report: ExtractReport): ReadonlyArray<ReadonlyArray<Table.Cell>
     })
 }
 
+const toolLine = (tools: DropCounts): ReadonlyArray<string> => {
+  const counts = Object.entries(tools).map(([source, count]) => `${source} ${count}`)
+  return counts.length === 0 ? [] : [`tools of the samples: ${counts.join(", ")}`]
+}
+
 /** The table as lines of text. */
 export const render = (report: ExtractReport): ReadonlyArray<string> => {
   const { families, sessions, files, samples, total, skipped } = report
@@ -83,7 +90,8 @@ export const render = (report: ExtractReport): ReadonlyArray<string> => {
       ? []
       : ["", `families of sessions: ${families.found}; the largest has ${families.largest} sessions`]),
     "",
-    `samples: ${samples.found} found, ${samples.kept} kept, ${total.exact} of them exactly what the model was sent`,
+    `samples: ${samples.found} found, ${samples.kept} kept, ${total.exact} of them with exact context`,
+    ...toolLine(total.tools ?? {}),
     ...(lost.length === 0 ? [] : Table.render(["dropped", "why"], lost)),
     ...(left.length === 0 ? [] : ["", "left out of the kept sessions:"]),
     ...Table.render(["parts", "what"], left),

@@ -1,6 +1,6 @@
 /** A rendered conversation with its loss mask: what is learnt is green where there are colours, and in brackets where there are none. */
 import * as TerminalText from "@pi-sessions/report/TerminalText"
-import { type ShownSample } from "@pi-sessions/extract/ModelCheck"
+import { type ShownSample } from "@pi-sessions/formats/model/ModelCheck"
 import { type Layout, paint } from "./ResultPrinter.ts"
 
 const OPEN = "⟦"

@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as Files from "node:fs"
 import * as Path from "node:path"
+import { objectAt } from "@pi-sessions/core/Json"
 import * as Session from "@pi-sessions/core/Session"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as LargeSession from "@pi-sessions/testing/LargeSession"
@@ -90,6 +91,26 @@ describe("pi-sessions doctor", () => {
       assert.strictEqual(session.repaired.path, Path.join(cwd, "s.repaired-2.jsonl"))
       assert.isTrue(Files.readFileSync(copy, "utf8").endsWith(written))
       assert.deepStrictEqual(Files.readdirSync(cwd).sort(), ["s.jsonl", "s.repaired-2.jsonl", "s.repaired.jsonl"])
+    })
+  )
+
+  it.live("names the entry of a damaged block, and keeps its text in the copy", () =>
+    Effect.gen(function* () {
+      const cwd = yield* folder
+      put(cwd, "unsound/odd-text-of-result.jsonl")
+      const run = yield* doctor(cwd, "s.jsonl")
+      assert.strictEqual(run.status, 1)
+      assert.match(run.stdout, /^ {2}line 4, byte \d+: error: unknown-block: .*\(entry "r1"\)$/m)
+      const fixed = yield* doctor(cwd, "s.jsonl", "--fix", "--json")
+      assert.strictEqual(fixed.status, 0, fixed.stderr)
+      const [session] = JSON.parse(fixed.stdout).sessions
+      assert.deepInclude(session.findings[0], { code: "unknown-block", entryId: "r1", line: 4, severity: "error" })
+      assert.deepStrictEqual(session.repaired.left, [])
+      const copy = Session.read(Files.readFileSync(session.repaired.path))
+      const message = objectAt(copy.tree.getEntry("r1")?.decode() ?? {}, "message")
+      const texts = ["a", "b", "c", "d", "e"].map((name) => ({ type: "text", text: `${name}.txt` }))
+      assert.deepStrictEqual(message?.["content"], texts)
+      for (const { entryId } of session.repaired.changes) assert.isDefined(copy.tree.getEntry(entryId))
     })
   )
 

@@ -56,6 +56,18 @@ describe("pi-sessions stats", () => {
         "the week alone"
       )
       assert.include(one.stdout, "2026-W10")
+      // Days are many and projects are paths: in text and Markdown they are shown only if asked for.
+      for (const form of ["--md", "--width=120"]) {
+        const usual = yield* run("stats", "--sessions", "sessions", form)
+        assert.notMatch(usual.stdout, /by day|\| day|by project|\| project|\/home/)
+      }
+      const days = yield* run("stats", "--sessions", "sessions", "--by", "day", "--md")
+      assert.match(days.stdout, /^\| day \| sessions/m)
+      assert.match(days.stdout, /^\| 2026-11-21 \| 7 \| 38 \|/m)
+      const projects = yield* run("stats", "--sessions", "sessions", "--by", "project")
+      assert.match(projects.stdout, /^by project/m)
+      assert.match(projects.stdout, /^\/home\/ann\/app +4 /m)
+      assert.match(projects.stdout, /^….*\/polecats\/nux\/gastown +1 /m)
     })
   )
 
@@ -108,10 +120,12 @@ describe("pi-sessions stats", () => {
         )
         if (!selection.includes("--model")) assert.strictEqual(sessions.sessions, asked_for.length, name)
         else assert.isBelow(sessions.sessions, asked_for.length, name)
-        for (const by of ["rig", "role", "week"] as const) {
-          const { usage, ...counts } = sumSessions(groups[by])
+        for (const by of ["rig", "role", "project", "week", "day"] as const) {
+          const { sessions: of, usage, ...counts } = sumSessions(groups[by])
           const { cost, ...tokens } = usage
           assert.deepInclude(sessions, { ...counts, copied_cost: sessions.copied_cost }, `${name}, by ${by}`)
+          if (by === "week" || by === "day") assert.isAtLeast(of, sessions.sessions, name)
+          else assert.strictEqual(of, sessions.sessions, name)
           assert.deepInclude(sessions.usage, tokens, `${name}, by ${by}`)
           assert.closeTo(cost, sessions.usage.cost, 1e-9)
         }

@@ -3,7 +3,7 @@ import { Effect, Result } from "effect"
 import * as Files from "node:fs"
 import * as Path from "node:path"
 import { SessionEntry } from "@pi-sessions/core/SessionLine"
-import * as Manifest from "@pi-sessions/store/Manifest"
+import * as Manifest from "@pi-sessions/store/wire/Manifest"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import { call } from "./support/callCli.ts"
 import { branches, fixtures, line, oneSession, store, writing } from "./support/storeFolder.ts"
@@ -17,7 +17,7 @@ describe("pi-sessions store migrate", () => {
       Files.copyFileSync(branches, at("deep/before.jsonl"))
       assert.strictEqual((yield* store(cwd, "migrate", "sessions/deep/before.jsonl")).status, 0)
       Files.copyFileSync(Path.join(fixtures, "sessions/gt/crew-max.jsonl"), at("deep/er/sound.jsonl"))
-      const damaged = Files.readFileSync(Path.join(fixtures, "damaged/unknown-parent.jsonl"))
+      const damaged = Files.readFileSync(Path.join(fixtures, "damaged/version-2.jsonl"))
       Files.writeFileSync(at("damaged.jsonl"), damaged)
       Files.copyFileSync(Path.join(fixtures, "damaged/not-a-session.jsonl"), at("fox.jsonl"))
       Files.writeFileSync(at("notes.txt"), "notes\n")
@@ -29,7 +29,10 @@ describe("pi-sessions store migrate", () => {
       assert.match(run.stdout, /\nmigrated +\d+ +[\d,]+ +.*deep\/er\/.*\.v2\n/)
       assert.match(run.stdout, /\nrefused .*damaged\.jsonl\n/)
       assert.notInclude(run.stdout, "fox")
-      assert.match(run.stderr, /refused: .*damaged\.jsonl:\d+ \(byte \d+\): unknown-parent/)
+      assert.match(
+        run.stderr,
+        /refused: .*damaged\.jsonl:\d+ \(byte \d+\): the session has format version 2; open it once in Pi/
+      )
       assert.include(run.stderr, "error: not all was migrated: 1 migrated, 1 already, 1 refused, 1 not a session")
       assert.isTrue(Files.readFileSync(at("damaged.jsonl")).equals(damaged))
       assert.isTrue(Files.readFileSync(at("deep/before.jsonl")).equals(Files.readFileSync(branches)))

@@ -92,7 +92,7 @@ The file does not say.<|im_end|>⟧
       for (const [args, issue] of [
         [["--show", "1"], "--show needs --model DIR"],
         [["--max-tokens", "1"], "--max-tokens needs --model DIR"],
-        [["--model", "nowhere"], "--model: CWD/nowhere: tokenizer.json cannot be read"],
+        [["--model", "nowhere"], "--model: CWD/nowhere: tokenizer.json cannot be read: no such file or directory"],
         [["--model", model("one-call"), "--show", "0"], "--show counts from 1"],
         [["--model", model("one-call")], "--model: lines of sharegpt are no chat messages that a template renders"]
       ] as const) {

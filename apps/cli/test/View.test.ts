@@ -8,7 +8,7 @@ import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import { call } from "./support/callCli.ts"
 import { fixtures } from "./support/storeFolder.ts"
 
-const built = Path.join(import.meta.dirname, "../../../packages/report/dist/page/view.js")
+const built = Path.join(import.meta.dirname, "../../../packages/viewer/dist/page/view.js")
 const isBuilt = Files.existsSync(built)
 if (!isBuilt) process.stdout.write(`tests of view are skipped: ${built} is not built\n`)
 
@@ -253,14 +253,14 @@ describe("pi-sessions extract --marks", () => {
       const cwd = yield* temporaryFolder
       put(cwd)
       Files.writeFileSync(Path.join(cwd, "other.json"), "{}")
-      const refused: ReadonlyArray<readonly [ReadonlyArray<string>, string]> = [
-        [["--marks-only"], "--marks-only needs --marks FILE"],
-        [["--marks", "gone.json"], "no such file; marks are made with: pi-sessions view --marks"],
-        [["--marks", "other.json"], "holds no marks"]
+      const refused: ReadonlyArray<readonly [ReadonlyArray<string>, number, string]> = [
+        [["--marks-only"], 2, "--marks-only needs --marks FILE"],
+        [["--marks", "gone.json"], 2, "no such file; marks are made with: pi-sessions view --marks"],
+        [["--marks", "other.json"], 1, "it holds no marks"]
       ]
-      for (const [flags, message] of refused) {
+      for (const [flags, status, message] of refused) {
         const run = yield* call(["extract", "--sessions", "s.jsonl", ...flags], cwd)
-        assert.strictEqual(run.status, 2, message)
+        assert.strictEqual(run.status, status, message)
         assert.include(run.stderr, message)
       }
     })

@@ -5,7 +5,7 @@ import * as FileSystem from "node:fs"
 import * as Path from "node:path"
 import { versions } from "@pi-sessions/testing/PiVersion"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
-import { type Line, type Place, linesOf, make } from "./support/place.ts"
+import { type Line, type Place, hydrate, linesOf, make, sessionIdOf } from "./support/place.ts"
 
 const seed = Number(process.env["PI_SESSIONS_SEED"] ?? 1)
 const kills = Number(process.env["PI_SESSIONS_KILLS"] ?? 5)
@@ -48,6 +48,30 @@ const check = (place: Place, file: string, killed = false) => {
   return { held: held.length, whole: lines.length }
 }
 
+/**
+ * Hydrates the thread without loss, and holds what that says against the file. Gives how it went: the file was whole, the
+ * thread was behind and showed it (for certain, or as possible), or was behind and showed nothing.
+ */
+const hydrated = Effect.fnUntraced(function* (place: Place, file: string, target: string, counts: Map<string, number>) {
+  const { held, whole } = check(place, file, true)
+  if (held === 0) return
+  FileSystem.rmSync(target, { force: true })
+  const result = yield* Effect.result(hydrate(place, sessionIdOf(file), target))
+  const count = (how: string) => counts.set(how, (counts.get(how) ?? 0) + 1)
+  if (result._tag === "Failure") {
+    assert.strictEqual(result.failure._tag, "LineageIncomplete", result.failure.message)
+    assert.isBelow(held, whole, result.failure.message)
+    assert.isFalse(FileSystem.existsSync(target))
+    return count("behind, refused")
+  }
+  const lines = FileSystem.readFileSync(file, "utf8").split("\n").slice(0, held)
+  assert.strictEqual(FileSystem.readFileSync(target, "utf8"), `${lines.join("\n")}\n`)
+  const { behind, warnings } = result.success
+  assert.strictEqual(warnings.length, behind.length)
+  if (held === whole) return count("whole")
+  count(behind.length > 0 ? "behind, with a warning" : "behind, not shown")
+})
+
 /** Names the seed beside what went wrong. */
 const seeded = <A>(round: number, work: () => A): A => {
   try {
@@ -64,6 +88,8 @@ describe.each(versions)("Pi %s", (version) => {
       const random = SeededRandom.make(seed)
       const place = yield* make()
       const file = Path.join(place.pi.sessionDir, "killed.jsonl")
+      const target = Path.join(place.pi.root, "hydrated.jsonl")
+      const counts = new Map<string, number>()
       for (let kill = 0; kill < kills; kill++) {
         const pi = yield* place.start(version, { args: ["--session", file] })
         const said = pi.prompt(`please write number ${kill}`).pipe(Effect.andThen(pi.prompt(`more of ${kill}`)))
@@ -82,14 +108,18 @@ describe.each(versions)("Pi %s", (version) => {
         }
         yield* pi.kill
         seeded(kill, () => check(place, file, true))
+        yield* hydrated(place, file, target, counts)
       }
       const last = yield* place.start(version, { args: ["--session", file] })
       yield* last.prompt("the last word")
       assert.strictEqual(yield* last.stop, 0, `PI_SESSIONS_SEED=${seed}`)
       const { held, whole } = seeded(kills, () => check(place, file))
+      FileSystem.rmSync(target, { force: true })
+      assert.deepStrictEqual((yield* hydrate(place, sessionIdOf(file), target)).behind, [])
+      const seen = [...counts].map(([how, times]) => `${how}: ${times}`).join(", ")
       process.stdout.write(
         `kill -9 of Pi ${version}: ${kills} rounds (seed ${seed}), ${held} of ${whole} whole lines in the thread, ` +
-          `each once and in order\n`
+          `each once and in order; hydrated after the kills: ${seen}\n`
       )
     }),
     600_000 + kills * 5_000

@@ -4,8 +4,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as FileSystem from "node:fs"
 import * as Session from "@pi-sessions/core/Session"
-import * as SampleCut from "@pi-sessions/extract/SampleCut"
-import * as ToldContexts from "@pi-sessions/extract/ToldContexts"
+import * as SampleCut from "@pi-sessions/samples/SampleCut"
+import * as ToldContexts from "@pi-sessions/samples/ToldContexts"
 import { versions } from "@pi-sessions/testing/PiVersion"
 import { make } from "./support/place.ts"
 
@@ -34,8 +34,9 @@ describe.each(versions)("samples of a mirrored session of Pi %s", (version) => {
         sample?.tools.map(({ name, parameters }) => [name, parameters]),
         request?.tools?.map((tool) => [tool.function.name, tool.function["parameters"]])
       )
-      const source = version === "0.78" ? "thread" : "session"
-      assert.deepStrictEqual([sample?.metadata.system_source, sample?.metadata.tools_source], [source, source])
+      const source = version === "0.78" ? ["thread", "thread"] : ["session", "declared"]
+      const { context, system_source, tools_source } = sample?.metadata ?? {}
+      assert.deepStrictEqual([system_source, tools_source, context], [...source, "exact"])
     })
   )
 })

@@ -30,7 +30,9 @@ const flags = {
   ),
   db: Flag.String("db").pipe(
     Flag.withMetavar("FILE"),
-    Flag.withDescription("SQLite database that keeps the threads; made when it is not there"),
+    Flag.withDescription(
+      "SQLite database that keeps the threads, for its owner alone (0600); made when it is not there"
+    ),
     Flag.withDefault("threads.sqlite")
   )
 }
@@ -47,6 +49,8 @@ const serve = Command.make(
     )
     if (port < 0 || port > 65_535)
       return yield* new UsageError({ text: `--port ${port}: a port is a number up to 65535` })
+    const unusable = Option.flatMap(token, unusableToken)
+    if (Option.isSome(unusable)) return yield* unusable.value
     if (Option.isNone(token)) {
       if (!ThreadHandlers.isLoopback(host)) {
         return yield* new UsageError({
@@ -81,6 +85,27 @@ const serve = Command.make(
     }
   ])
 )
+
+/** Shorter tokens can be guessed. */
+const SHORTEST_TOKEN = 16
+
+/** Why a token is refused. It is not named: messages go to logs. */
+const unusableToken = (token: Redacted.Redacted): Option.Option<UsageError> => {
+  const text = Redacted.value(token)
+  const remedy = "Make one with: openssl rand -hex 24"
+  if (!/^[\x21-\x7e]+$/.test(text)) {
+    const reason =
+      "ARBE_TOKEN holds characters that no request can carry: only printable ASCII without spaces can be sent"
+    return Option.some(new UsageError({ text: `${reason}. ${remedy}` }))
+  }
+  return text.length < SHORTEST_TOKEN
+    ? Option.some(
+        new UsageError({
+          text: `ARBE_TOKEN has ${text.length} characters; it must have at least ${SHORTEST_TOKEN}. ${remedy}`
+        })
+      )
+    : Option.none()
+}
 
 const cannotListen = (host: string, port: number, cause: unknown): string => {
   const code = typeof cause === "object" && cause !== null && "code" in cause ? String(cause.code) : "unknown reason"

@@ -5,6 +5,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { type Appended } from "@pi-sessions/reconstruction/ThreadFile"
 import { Sqlite, type SqliteError, bytes, number } from "@pi-sessions/sqlite/Sqlite"
+import * as PrivateDatabase from "./PrivateDatabase.ts"
 
 /** An entry with its own JSON text, which is stored and given back byte for byte. */
 export interface StoredEntry {
@@ -36,12 +37,13 @@ export class EntryStore extends Context.Service<
     readonly append: (threadId: string, entries: ReadonlyArray<StoredEntry>) => Effect.Effect<Appended, SqliteError>
   }
 >()("@pi-sessions/thread-server/EntryStore") {
-  /** The database at `path`, which is made when it is not there. */
+  /** The database at `path`, which is made when it is not there. It is for its owner alone. */
   static readonly layer = (path: string) =>
     Layer.effect(
       EntryStore,
       Effect.gen(function* () {
         const sqlite = yield* Sqlite
+        yield* PrivateDatabase.prepare(path)
         const database = yield* sqlite.open(path)
         yield* database.transaction("make the table of entries", (connection) => connection.exec(SCHEMA))
 

@@ -1,4 +1,6 @@
-/** How the server ends when it cannot begin: one clear message on stderr and an exit code that scripts can use. */
+/** How the server ends: an exit code that scripts can use, and one clear message on stderr when it cannot begin. */
+import * as Cause from "effect/Cause"
+import * as Exit from "effect/Exit"
 import * as Runtime from "effect/Runtime"
 import * as Schema from "effect/Schema"
 
@@ -21,3 +23,14 @@ export class StartFailed extends Schema.TaggedError<StartFailed>()("StartFailed"
     return 1
   }
 }
+
+/**
+ * The exit code of a server that was told to end: 0 after SIGTERM, with which service managers stop it, and 130 after
+ * SIGINT. In both cases the requests in progress were finished first.
+ */
+export const teardown =
+  (isTerminated: () => boolean): Runtime.Teardown =>
+  (exit, onExit) =>
+    isTerminated() && Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)
+      ? onExit(0)
+      : Runtime.defaultTeardown(exit, onExit)

@@ -45,10 +45,59 @@ describe("pi-sessions-thread-server", { timeout: 30_000 }, () => {
     })
   )
 
+  it.effect("refuses a token that is short or that no request can carry with exit 2, and does not print it", () =>
+    Effect.gen(function* () {
+      const cwd = yield* temporaryFolder
+      for (const wrong of ["x", "fifteen-letters", "two words of a token", "tökens-of-16-and-more"]) {
+        const { status, stdout, stderr } = call(cwd, ["--port", "0"], { ARBE_TOKEN: wrong })
+        assert.deepStrictEqual([status, stdout], [2, ""], stderr)
+        assert.match(stderr, /^error: ARBE_TOKEN .+openssl rand -hex 24\n$/)
+        if (wrong !== "x") assert.notInclude(stderr, wrong)
+      }
+      assert.deepStrictEqual(FileSystem.readdirSync(cwd), [])
+    })
+  )
+
+  it.live("keeps its database for its owner alone, whatever the umask and the mode it had", () =>
+    Effect.gen(function* () {
+      const cwd = yield* temporaryFolder
+      const modes = () =>
+        FileSystem.readdirSync(cwd)
+          .filter((name) => name.startsWith("t.sqlite"))
+          .map((name) => [name, (FileSystem.statSync(Path.join(cwd, name)).mode & 0o777).toString(8)])
+      const whole = [
+        ["t.sqlite", "600"],
+        ["t.sqlite-shm", "600"],
+        ["t.sqlite-wal", "600"]
+      ]
+      for (const umask of ["000", "022", "0277"]) {
+        // The second start finds a database that others may read, and what a crash left beside it.
+        for (const widen of [false, true]) {
+          if (widen) for (const [name = ""] of modes()) FileSystem.chmodSync(Path.join(cwd, name), 0o666)
+          const child = spawn(
+            "sh",
+            ["-c", `umask ${umask}; exec "$@"`, "sh", process.execPath, bundle, "--port", "0", "--db", "t.sqlite"],
+            {
+              cwd,
+              env: environment(cwd, { ARBE_TOKEN: TOKEN }),
+              stdio: ["ignore", "pipe", "inherit"]
+            }
+          )
+          yield* Effect.promise(() => new Promise((resolve) => child.stdout.once("data", resolve)))
+          assert.deepStrictEqual(modes(), whole, `umask ${umask}, widened: ${widen}`)
+          child.kill("SIGKILL")
+          yield* Effect.promise(() => new Promise((resolve) => child.once("close", resolve)))
+        }
+        for (const [name = ""] of modes()) FileSystem.rmSync(Path.join(cwd, name))
+      }
+    })
+  )
+
   it.live("says with exit 1 why it cannot begin", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       FileSystem.writeFileSync(Path.join(cwd, "notes.txt"), "some notes\n".repeat(100))
+      FileSystem.chmodSync(Path.join(cwd, "notes.txt"), 0o640)
       const taken = yield* Effect.acquireRelease(
         Effect.callback<Http.Server>((resume) => {
           const server = Http.createServer().listen(0, "127.0.0.1", () => resume(Effect.succeed(server)))
@@ -67,6 +116,10 @@ describe("pi-sessions-thread-server", { timeout: 30_000 }, () => {
           [Path.join(cwd, "notes.txt"), "not a database"]
         ],
         [
+          ["--port", "0", "--db", "."],
+          [cwd, "cannot open"]
+        ],
+        [
           ["--port", "0", "--db", "no/such/threads.sqlite"],
           ["no/such/threads.sqlite", "directory"]
         ]
@@ -76,6 +129,8 @@ describe("pi-sessions-thread-server", { timeout: 30_000 }, () => {
         assert.match(stderr, /^error: .+\n$/)
         for (const word of words) assert.include(stderr, word)
       }
+      // A file that is no database keeps its mode.
+      assert.strictEqual(FileSystem.statSync(Path.join(cwd, "notes.txt")).mode & 0o777, 0o640)
     })
   )
 
@@ -125,7 +180,7 @@ describe("pi-sessions-thread-server", { timeout: 30_000 }, () => {
           })
         })
         assert.strictEqual(answer, '200 {"accepted":1,"repeated":0}')
-        assert.strictEqual(await ended, 130)
+        assert.strictEqual(await ended, 0)
         assert.strictEqual(stdout, `${url}\n`)
         assert.match(url, /^http:\/\/127\.0\.0\.1:\d+$/)
         assert.notInclude(stderr, TOKEN)
@@ -143,7 +198,7 @@ describe("pi-sessions-thread-server", { timeout: 30_000 }, () => {
         child.stderr.on("data", (chunk) => (stderr += chunk))
         await new Promise((resolve) => child.stdout.once("data", resolve))
         child.kill("SIGINT")
-        await new Promise((resolve) => child.once("close", resolve))
+        assert.strictEqual(await new Promise((resolve) => child.once("close", resolve)), 130)
         assert.match(stderr, /^note: open to every program on this machine; set ARBE_TOKEN/)
         assert.isTrue(FileSystem.existsSync(Path.join(cwd, "threads.sqlite")))
       })

@@ -3,6 +3,7 @@ import { ConfigProvider, Context, Effect, Exit, Layer, Logger, Option, Redacted,
 import { FetchHttpClient, HttpClient, HttpClientRequest, HttpServer } from "effect/http"
 import { HttpApiClient } from "effect/http-api"
 import * as FileSystem from "node:fs"
+import * as Http from "node:http"
 import * as Path from "node:path"
 import { inspect } from "node:util"
 import { type JsonObject } from "@pi-sessions/core/Json"
@@ -58,6 +59,22 @@ const call = (url: string, init: RequestInit & { readonly headers?: Record<strin
     const response = await fetch(url, { ...init, headers })
     return { status: response.status, text: await response.text() }
   })
+
+/** A request whose path and host are sent as they are, which fetch does not do. */
+const request = (url: string, method: string, path: string, headers: Record<string, string> = {}) =>
+  Effect.promise(
+    () =>
+      new Promise<{ readonly status: number | undefined; readonly text: string }>((resolve, reject) => {
+        const { hostname, port } = new URL(url)
+        Http.request({ hostname, port, method, path, headers }, (response) => {
+          let text = ""
+          response.on("data", (chunk) => (text += chunk))
+          response.on("end", () => resolve({ status: response.statusCode, text }))
+        })
+          .on("error", reject)
+          .end()
+      })
+  )
 
 const chat = (n: number, text = `words ${n} é🦄`) => ({ id: `e${n}`, type: "chat", payload: { role: "user", text } })
 const chats = (from: number, to: number) => Array.from({ length: to - from }, (_, n) => chat(from + n))
@@ -271,24 +288,43 @@ describe("the thread server", { timeout: 30_000 }, () => {
     })
   )
 
+  it.live("answers what it does not serve in JSON: names that are no UTF-8, other paths, other methods", () =>
+    Effect.gen(function* () {
+      const url = yield* serve()
+      const names = ["%FF", "a%", "%", "%zz", "%E0%A4", "%ED%A0%80", "%C0%AF", "a%F5%80%80%80b", "caf\u00e9"]
+      for (const method of ["GET", "POST"]) {
+        for (const name of names) {
+          const answer = yield* request(url, method, `/threads/${name}/entries`)
+          assert.strictEqual(answer.status, 400, `${method} ${name}`)
+          assert.match(answer.text, /^\{"_tag":"Malformed","message":".*percent-encode/, `${method} ${name}`)
+        }
+      }
+      for (const path of ["/", "/threads", "/threads//entries", "/threads/a/b/entries", "/%FF", "/threads/a"]) {
+        const answer = yield* request(url, "GET", path)
+        assert.strictEqual(answer.status, 404, path)
+        assert.include(JSON.parse(answer.text).message, "no such path")
+      }
+      assert.strictEqual((yield* request(url, "DELETE", "/threads/a/entries")).status, 405)
+    })
+  )
+
+  it.live("takes every name that is UTF-8, however long, and odd ones", () =>
+    Effect.gen(function* () {
+      const url = yield* serve()
+      for (const name of ["x".repeat(5000), "é🦄".repeat(300), "a/b", "%FF", "a\u0000b", "\ufeff", "..."]) {
+        assert.deepStrictEqual(yield* append(url, name, [chat(1)]), { accepted: 1, repeated: 0 })
+        assert.strictEqual((yield* read(url, name)).entries.length, 1)
+      }
+    })
+  )
+
   it.live("without a token serves requests to this machine's own names alone", () =>
     Effect.gen(function* () {
       const url = yield* serve({ token: Option.none() })
       yield* append(url, "th_1", [chat(1)], { token: undefined })
       assert.strictEqual((yield* read(url, "th_1", { token: undefined })).entries.length, 1)
-      // fetch does not let anyone choose the host.
-      const rebound = yield* Effect.promise(async () => {
-        const { request } = await import("node:http")
-        return new Promise<number | undefined>((resolve, reject) => {
-          request(`${url}/threads/th_1/entries`, { headers: { host: "evil.example:8787" } }, (response) => {
-            response.resume()
-            resolve(response.statusCode)
-          })
-            .on("error", reject)
-            .end()
-        })
-      })
-      assert.strictEqual(rebound, 401)
+      const rebound = yield* request(url, "GET", "/threads/th_1/entries", { host: "evil.example:8787" })
+      assert.strictEqual(rebound.status, 401)
     })
   )
 

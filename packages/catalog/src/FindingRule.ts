@@ -15,7 +15,7 @@ const row = (severity: Severity, pi: Finding["pi"], mend: string | null = null):
 
 export const both = (does: Does, says: string): Finding["pi"] => ({ "0.78": { does, says }, "1.5": { does, says } })
 
-const each = (old: readonly [Does, string], now: readonly [Does, string]): Finding["pi"] => ({
+export const each = (old: readonly [Does, string], now: readonly [Does, string]): Finding["pi"] => ({
   "0.78": { does: old[0], says: old[1] },
   "1.5": { does: now[0], says: now[1] }
 })
@@ -25,11 +25,14 @@ const noSession = each(
   ["refuses", "says that it is not a valid session, and leaves it as it is"]
 )
 const noParent = "cannot follow a parent to it: history before the entry after it is cut off"
+/** Of a last value without an id. */
+export const LEAFLESS = "goes on after that value, which has no history: the model is sent none"
 const unpaired = "which providers do not take"
 
 const LEFT_OUT = "the line is left out"
 const PREVIOUS = "the entry follows the one before it in the file"
 const RENAMED = "the entry gets an id of its own, and the entries after it in the file that name it follow it"
+const AS_TEXT = "each text in it becomes a block of text of the same message; without text it is left out"
 const ASIDE = "the result stays on a branch of its own, and what followed it follows the entry before it"
 
 export const rules: { readonly [code in Code]: FindingRule } = {
@@ -75,9 +78,10 @@ export const rules: { readonly [code in Code]: FindingRule } = {
     both("reads", "keeps it in the tree and sends nothing of it"),
     "with an id it becomes a custom entry, without one it is left out"
   ),
-  "no-leaf": row(
+  "no-leaf": row("error", both("loses", LEAFLESS), LEFT_OUT),
+  "line-too-long": row(
     "error",
-    both("loses", "goes on after that value, which has no history: the model is sent none"),
+    both("crashes", "fails when it reads the file, for no string can be so long"),
     LEFT_OUT
   ),
   bom: row(
@@ -103,6 +107,16 @@ export const rules: { readonly [code in Code]: FindingRule } = {
     "the header says version 3"
   ),
   "newer-version": row("warning", both("reads", "reads it as version 3")),
+  "odd-version": row(
+    "error",
+    both("crashes", "fails where it compares the version with its own"),
+    "the header says version 3"
+  ),
+  "odd-cwd": row(
+    "error",
+    each(["crashes", "fails where it makes a path of it"], ["reads", "runs in the directory it is started from"]),
+    "it is left out"
+  ),
   "missing-cwd": row(
     "note",
     both("reads", "runs in the directory it is started from; --continue in a session directory of its own skips it")
@@ -143,48 +157,74 @@ export const rules: { readonly [code in Code]: FindingRule } = {
     both("crashes", "fails where it asks the message for its role"),
     "it becomes a custom entry, with what it says as data"
   ),
-  "missing-role": row("warning", both("reads", "does not send the message")),
+  "missing-role": row(
+    "error",
+    both("loses", "does not send the message"),
+    "it gets the role that its members suggest; without one it becomes a custom message"
+  ),
   "missing-content": row(
     "error",
     each(["crashes", "fails where it looks through the content"], ["reads", "takes it for an empty content"]),
     "the content is empty"
   ),
-  "odd-content": row("error", both("crashes", "fails where it looks through the content"), "the content is empty"),
+  "odd-content": row("error", both("crashes", "fails where it looks through the content"), AS_TEXT),
   "text-content": row(
     "error",
     both("crashes", "fails where it looks through the blocks of the content"),
     "the text becomes a block"
   ),
   "null-block": row("error", both("crashes", "fails where it asks the null for its type"), "it is left out"),
-  "unknown-block": row(
-    "error",
-    each(["reads", "leaves it out"], ["crashes", "takes it for a call, and fails where it counts its tokens"]),
-    "it is left out, or becomes a block of text where it is text"
-  ),
-  "empty-block": row("error", both("crashes", "fails where it looks at the text"), "it is left out"),
+  "unknown-block": row("error", both("loses", "leaves out its text without a word"), AS_TEXT),
+  "empty-block": row("error", both("crashes", "fails where it looks at the text"), AS_TEXT),
+  "odd-text": row("error", both("crashes", "fails where it looks at the text"), AS_TEXT),
   "broken-call": row(
     "error",
-    each(
-      ["missends", "sends the call as it is, which providers do not take"],
-      ["crashes", "fails where it counts the tokens of the call"]
-    ),
-    "what is missing is added: empty arguments, `unknown` for a name; a call without an id is left out"
+    both("missends", "sends the call as it is, which providers do not take"),
+    "what is missing is added: empty arguments, `unknown` for a name"
+  ),
+  "missing-call-id": row(
+    "error",
+    both("missends", "sends it as it is, which providers do not take"),
+    "the call and the result that follows it get one id"
   ),
   "missing-usage": row("error", both("crashes", "fails where it adds up the tokens"), "a usage of zeros is added"),
-  "missing-command": row(
+  "odd-usage": row("error", both("crashes", "fails where it adds up the tokens"), "what is no number becomes zero"),
+  "odd-error": row(
     "error",
-    each(["reads", "sends `undefined`, or no output"], ["crashes", "fails where it counts the tokens of its text"]),
-    "what is missing becomes empty"
+    both("crashes", "fails where it looks whether the error was a full context"),
+    "what can be read of it becomes the text"
+  ),
+  "missing-command": row("error", both("reads", "sends `undefined`, or no output"), "what is missing becomes empty"),
+  "odd-command": row(
+    "error",
+    both("crashes", "fails where it makes text of it"),
+    "what can be read of it becomes the text"
   ),
   "missing-summary": row(
     "error",
     both("loses", "sends `undefined` for the history before it"),
     "it becomes a custom entry, and the history before it is sent again"
   ),
+  "odd-summary": row(
+    "error",
+    both("loses", "sends something else than its text"),
+    "what can be read of it becomes the summary; without that it becomes a custom entry, and history before it is sent again"
+  ),
+  "odd-system": row(
+    "error",
+    each(["reads", "does not send system messages"], ["crashes", "fails where it looks through it"]),
+    "its text is kept; what Pi cannot read is left out"
+  ),
+  "odd-timestamp": row("error", both("crashes", "fails where it makes a date of it"), "it is left out"),
+  "odd-model": row(
+    "error",
+    both("crashes", "fails where it says that it cannot restore the model"),
+    "it becomes `unknown`"
+  ),
   "broken-edit": row(
     "error",
     each(["reads", "knows no context edits"], ["crashes", "fails where it applies it"]),
-    "it becomes a custom entry, and what it was to edit is sent as it was"
+    "its text becomes the replacement; without any it becomes a custom entry, and what it was to edit is sent as it was"
   ),
   "orphan-result": row("error", both("missends", `sends it without its call, ${unpaired}`), ASIDE),
   "failed-turn-result": row(

@@ -18,7 +18,10 @@ export interface BranchPosition {
   readonly active: boolean
   /** Entries before it on the way from its root. */
   readonly depth: number
-  /** The end of the branch it is on: the session's leaf, else the last end that is reached from it. Null up to version 1. */
+  /**
+   * The end of the branch it is on: the session's leaf, else the last end that is reached from it. Null up to version 1,
+   * and where the end has no id.
+   */
   readonly leafId: string | null
 }
 

@@ -19,23 +19,13 @@ import type { SessionStore } from "@pi-sessions/store/SessionStore"
 import * as StoreSource from "@pi-sessions/store/StoreSource"
 import { type CatalogSession, type SessionFormat, columnsOf } from "./CatalogSession.ts"
 import { FileSurvey } from "./FileSurvey.ts"
+import { type OtherFile } from "./OtherFile.ts"
 import * as SessionDiscovery from "./SessionDiscovery.ts"
 import * as SessionIndex from "./SessionIndex.ts"
 import * as SessionPlaces from "./internal/SessionPlaces.ts"
 import { type Look, lookAtFiles, oneForEachFile, whichDatabases } from "./internal/lookAtFiles.ts"
 import { summaryOf } from "./internal/summaryOf.ts"
 import { withParents } from "./internal/withParents.ts"
-
-/** A path that is no session or could not be read, and why. */
-export interface OtherFile {
-  readonly path: string
-  readonly reason: string
-  /**
-   * `unread`: the system refused to show what it is. `undecided`: what was read of it says neither. Absent where it is
-   * no session.
-   */
-  readonly why?: "unread" | "undecided"
-}
 
 /** What is where sessions are looked for. */
 export interface Catalog extends SessionDiscovery.Discovery {

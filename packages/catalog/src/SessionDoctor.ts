@@ -5,36 +5,37 @@
  * The reader and the tree notice damaged lines and links; what is added here are the header, the tools and the messages,
  * as far as a real Pi was seen to stumble over them. A sound session has no findings, or notes.
  */
-import { isObject, stringAt } from "@pi-sessions/core/Json"
+import * as EntryId from "@pi-sessions/core/EntryId"
+import { valueOf } from "@pi-sessions/core/LineValue"
 import * as Session from "@pi-sessions/core/Session"
 import type { SessionDiagnostic } from "@pi-sessions/core/SessionDiagnostic"
-import { type SessionEntry } from "@pi-sessions/core/SessionLine"
+import { SessionEntry, type SessionLine, ValueLine, isSameLine } from "@pi-sessions/core/SessionLine"
 import * as SessionMigration from "@pi-sessions/core/SessionMigration"
-import { both } from "./FindingRule.ts"
+import { LEAFLESS, both, each } from "./FindingRule.ts"
 import type { Code, Finding } from "./SessionFinding.ts"
-import { asTree, formOf, headerWithoutId, isList, valueOf } from "./internal/SessionForm.ts"
+import { FindingList } from "./internal/FindingList.ts"
+import { asTree, formOf, headerWithoutId, isList, isNothing } from "./internal/SessionForm.ts"
 import { contentFindings } from "./internal/contentFindings.ts"
 import { findingAt, placeOf } from "./internal/findingAt.ts"
 import { type HeaderFacts, headerFindings } from "./internal/headerFindings.ts"
 
-/** Everything found, in file order. */
+/** Everything found, in file order; of very many findings of one kind the first ones (see `Finding.more`). */
 export const examine = (session: Session.Session, facts: HeaderFacts = {}): ReadonlyArray<Finding> => {
   const current = asPiSeesIt(session)
   const wasList = isList(session)
-  const findings = [
-    ...headerFindings(session, facts),
-    ...diagnosticFindings(session, current),
-    ...lineFindings(session),
-    ...linkFindings(current),
-    ...contentFindings(current)
-  ]
+  const findings = new FindingList()
+  for (const finding of headerFindings(session, facts)) findings.push(finding)
+  diagnosticFindings(session, findings)
+  treeFindings(current, findings)
+  for (const finding of lineFindings(session)) findings.push(finding)
+  linkFindings(current, findings)
+  contentFindings(current, findings)
   // Ids that a list gets when it is migrated stand in no file.
-  // Of what holds neither header nor entry no session can be made.
-  const isNothing = session.header === undefined && session.tree.getEntries().length === 0
+  const nothing = isNothing(session)
   return findings
-    .map((finding) => (isNothing ? { ...finding, mend: null } : finding))
+    .inFileOrder()
+    .map((finding) => (nothing ? { ...finding, mend: null } : finding))
     .map(({ entryId, ...finding }) => (wasList || entryId === undefined ? finding : { ...finding, entryId }))
-    .sort((a, b) => a.byteOffset - b.byteOffset)
 }
 
 /** An old session as Pi migrates it; but a tree that lacks its version as the tree that it is. */
@@ -44,26 +45,32 @@ const asPiSeesIt = (session: Session.Session): Session.Session =>
 /** Diagnostics that the header's findings tell better. */
 const TOLD: ReadonlySet<Code> = new Set(["missing-header"])
 
-const diagnosticFindings = (session: Session.Session, current: Session.Session): ReadonlyArray<Finding> => {
+const diagnosticFindings = (session: Session.Session, findings: FindingList): void => {
   const ofTree = new Set(session.tree.diagnostics)
-  const ofReader = session.diagnostics.filter((diagnostic) => !ofTree.has(diagnostic) && !TOLD.has(diagnostic.code))
-  const lines = new Map(session.lines.map((line) => [line.byteOffset, line]))
   const rescued = new Set(session.tree.getEntries().flatMap((entry) => (entry.recovered ? [entry.line] : [])))
-  return [
-    ...ofReader.flatMap((diagnostic): ReadonlyArray<Finding> => {
-      const line = lines.get(diagnostic.byteOffset)
-      if (diagnostic.code === "missing-id" && line !== undefined && headerWithoutId(line) !== undefined) {
-        return session.header === undefined
-          ? []
-          : [findingAt("duplicate-header", diagnostic, "a second header, without an id")]
-      }
-      const isNull = diagnostic.code === "not-an-object" && line !== undefined && valueOf(line) === null
-      return [
-        findingAt(isNull ? "null-line" : diagnostic.code, diagnostic, diagnostic.message, here(diagnostic, rescued))
-      ]
-    }),
-    ...treeFindings(current)
-  ]
+  for (const diagnostic of session.diagnostics) {
+    const { code, message } = diagnostic
+    if (ofTree.has(diagnostic) || TOLD.has(code)) continue
+    const line = code === "missing-id" || code === "not-an-object" ? lineAt(session, diagnostic.byteOffset) : undefined
+    if (code === "missing-id" && line !== undefined && headerWithoutId(line) !== undefined) {
+      if (session.header !== undefined)
+        findings.push(findingAt("duplicate-header", diagnostic, "a second header, without an id"))
+      continue
+    }
+    const isNull = code === "not-an-object" && line !== undefined && valueOf(line) === null
+    findings.push(findingAt(isNull ? "null-line" : code, diagnostic, message, here(diagnostic, rescued)))
+  }
+}
+
+/** The line that begins at a byte; they are in file order. */
+const lineAt = ({ lines }: Session.Session, byteOffset: number): SessionLine | undefined => {
+  let low = 0
+  for (let high = lines.length; low < high;) {
+    const middle = Math.floor((low + high) / 2)
+    if (lines[middle]!.byteOffset < byteOffset) low = middle + 1
+    else high = middle
+  }
+  return lines[low]?.byteOffset === byteOffset ? lines[low] : undefined
 }
 
 /** Where there are whole entries on a damaged line, Pi loses more than the damage. */
@@ -75,63 +82,47 @@ const here = ({ code, line }: SessionDiagnostic, rescued: ReadonlySet<number>): 
       }
     : {}
 
-const treeFindings = ({ lines, tree }: Session.Session): ReadonlyArray<Finding> => {
-  const typeless = typelessIds(lines)
-  const entries = tree.getEntries()
-  const at = new Map(entries.map((entry) => [entry.byteOffset, entry]))
+const treeFindings = ({ tree }: Session.Session, findings: FindingList): void => {
+  if (tree.diagnostics.length === 0) return
+  const at = new Map<number, SessionEntry>()
   const seen = new Map<string, SessionEntry>()
   const repeats = new Set<SessionEntry>()
-  for (const entry of entries) {
+  for (const entry of tree.getEntries()) {
+    at.set(entry.byteOffset, entry)
     if (entry.id === null) continue
     const earlier = seen.get(entry.id)
-    if (earlier !== undefined && isSame(earlier, entry)) repeats.add(entry)
+    if (earlier !== undefined && isSameLine(earlier, entry)) repeats.add(entry)
     else seen.set(entry.id, entry)
   }
-  return tree.diagnostics.flatMap((diagnostic): ReadonlyArray<Finding> => {
+  for (const diagnostic of tree.diagnostics) {
     const entry = at.get(diagnostic.byteOffset)
-    // Pi keeps objects without a type in the tree, and follows parents to them.
-    if (diagnostic.code === "unknown-parent" && typeless.has(entry?.parentId ?? "")) return []
     if (diagnostic.code === "duplicate-id" && entry !== undefined && repeats.has(entry)) {
       const pi = both("reads", "reads it as one entry")
       const mend = "the repetition is left out"
       const message = `the line of entry ${JSON.stringify(entry.id)} stands twice`
-      return [findingAt("duplicate-id", diagnostic, message, { severity: "warning", pi, mend })]
-    }
-    return [findingAt(diagnostic.code, diagnostic, diagnostic.message)]
-  })
-}
-
-const isSame = (a: SessionEntry, b: SessionEntry): boolean => a.end - a.start === b.end - b.start && a.text === b.text
-
-/** Ids of the objects that lack a type. */
-const typelessIds = (lines: Session.Session["lines"]): ReadonlySet<string> => {
-  const ids = new Set<string>()
-  for (const line of lines) {
-    // Entries and the header have ids of their own; most files hold nothing else.
-    if ("decode" in line || line.end === line.start) continue
-    const value = valueOf(line)
-    const id = value !== undefined && isObject(value) ? stringAt(value, "id") : undefined
-    if (id !== undefined) ids.add(id)
+      findings.push(findingAt("duplicate-id", diagnostic, message, { severity: "warning", pi, mend }))
+    } else findings.push(findingAt(diagnostic.code, diagnostic, diagnostic.message))
   }
-  return ids
 }
 
 /** A last value without id and parent leaves Pi without a leaf. */
 const lineFindings = (session: Session.Session): ReadonlyArray<Finding> => {
-  const pi = Session.asPiReads(session)
-  for (const line of pi.lines.toReversed()) {
-    if ("decode" in line) return []
-    const value = valueOf(line)
-    if (value === undefined || value === null || headerWithoutId(line) !== undefined) continue
-    if (session.tree.getEntries().length === 0) return []
-    const known = isObject(value) && (stringAt(value, "id") ?? stringAt(value, "parentId")) !== undefined
-    return known ? [] : [findingAt("no-leaf", placeOf(line), "the last value of the file is no entry")]
+  const { lines, tree } = Session.asPiReads(session)
+  const last = lines.findLast((line) => line instanceof SessionEntry || isValue(line))
+  if (last === undefined || tree.getEntries().every((entry) => entry === last)) return []
+  const message = "the last value of the file is no entry"
+  if (last instanceof SessionEntry) {
+    const isLost = last.nullId || (last.type === "" && last.id === null && last.parentId === null)
+    return isLost ? [findingAt("no-leaf", placeOf(last), message)] : []
   }
-  return []
+  // 1.5 skips what is false, 0 or empty.
+  const pi = tree.getBranch().length === 0 ? undefined : each(["loses", LEAFLESS], ["reads", "skips it"])
+  return [findingAt("no-leaf", placeOf(last), message, pi === undefined ? {} : { pi })]
 }
 
-const linkFindings = ({ tree }: Session.Session): ReadonlyArray<Finding> => {
-  const findings: Array<Finding> = []
+const isValue = (line: SessionLine): boolean => line instanceof ValueLine && line.leafless.length > 0
+
+const linkFindings = ({ tree }: Session.Session, findings: FindingList): void => {
   const seen = new Set<string>()
   const cut = new Set(tree.diagnostics.filter(({ code }) => code === "cycle").map(({ byteOffset }) => byteOffset))
   const untimed: Array<SessionEntry> = []
@@ -146,9 +137,9 @@ const linkFindings = ({ tree }: Session.Session): ReadonlyArray<Finding> => {
     if (id !== null) seen.add(id)
     if (entry.timestamp === undefined) untimed.push(entry)
     if (entry.type === "label" || entry.type === "context_edit") {
-      const targetId = stringAt(entry.decode(), "targetId")
-      if (targetId === undefined || tree.getEntry(targetId) === undefined) {
-        const message = `a ${entry.type} for ${targetId === undefined ? "no entry" : `entry ${JSON.stringify(targetId)}, which is not there`}`
+      const targetId = EntryId.read(entry.decode()["targetId"])
+      if (targetId === null || tree.getEntry(targetId) === undefined) {
+        const message = `a ${entry.type} for ${targetId === null ? "no entry" : `entry ${JSON.stringify(targetId)}, which is not there`}`
         findings.push(findingAt("unknown-target", placeOf(entry), message))
       }
     }
@@ -158,5 +149,4 @@ const linkFindings = ({ tree }: Session.Session): ReadonlyArray<Finding> => {
     const more = untimed.length > 1 ? ` (and ${untimed.length - 1} more)` : ""
     findings.push(findingAt("missing-timestamp", placeOf(first), `an entry without a timestamp${more}`))
   }
-  return findings
 }

@@ -20,7 +20,11 @@ export const Code = Schema.Literals([
   "unversioned-tree",
   /** Above the version that any known Pi writes. */
   "newer-version",
+  /** A version that Pi cannot compare with a number. */
+  "odd-version",
   "missing-cwd",
+  /** A directory that is no text. */
+  "odd-cwd",
   /** The header's directory is not there (told by whoever can look). */
   "cwd-gone",
   /** Above 512 bytes, where 0.78 stops looking when it lists sessions, or above 1 MiB, where 1.5 does. */
@@ -33,6 +37,7 @@ export const Code = Schema.Literals([
   /** The parent stands further down; no circle. */
   "parent-later",
   "missing-message",
+  /** Absent, no text, or none that Pi knows. */
   "missing-role",
   /** Absent or null. */
   "missing-content",
@@ -43,14 +48,32 @@ export const Code = Schema.Literals([
   "null-block",
   /** A block of a kind that Pi does not know where it stands, or an image without its data. */
   "unknown-block",
-  /** A block of text or thinking whose text is not there, or no text. */
+  /** A block of text or thinking whose text is not there. */
   "empty-block",
-  /** A call without its id, its name or its arguments. */
+  /** A block of text or thinking whose text is a list, an object, a number. */
+  "odd-text",
+  /** A call without its name or its arguments. */
   "broken-call",
+  /** A call or a result without the id that ties them, or with an empty one. */
+  "missing-call-id",
   "missing-usage",
+  /** A usage that holds what is no number. */
+  "odd-usage",
+  /** The error of a failed turn is no text, and none can be made of it. */
+  "odd-error",
   /** A command that a person ran (bashExecution), without its text or its output. */
   "missing-command",
+  /** The same, with something else where its text or output belongs. */
+  "odd-command",
   "missing-summary",
+  /** A summary of a compaction or a branch that is no text. */
+  "odd-summary",
+  /** A system message (1.5) whose content, sections or tools are of the wrong kind. */
+  "odd-system",
+  /** No date can be made of it. */
+  "odd-timestamp",
+  /** The name of a model or of its provider, of which no text can be made. */
+  "odd-model",
   /** A context edit without a replacement, or with one that has no content. */
   "broken-edit",
   /** A tool's result without a call on its branch. */
@@ -109,9 +132,14 @@ export const Finding = Schema.Struct({
   /** By version. */
   pi: Schema.Struct({ "0.78": PiReaction, "1.5": PiReaction }),
   /** What `repair` does about it; null where it leaves things as they are. */
-  mend: Schema.NullOr(Schema.String)
+  mend: Schema.NullOr(Schema.String),
+  /** Further findings of this kind in the file that are not listed; only where there are more than 1,000. */
+  more: Schema.optionalKey(Schema.Struct({ count: Schema.Int, lastLine: Schema.Int }))
 })
 export type Finding = typeof Finding.Type
+
+/** How many findings one stands for: itself, and those that are not listed. */
+export const countOf = ({ more }: Finding): number => 1 + (more?.count ?? 0)
 
 /** `line 12, byte 3456: error: glued-line: ...` */
 export const format = ({ line, byteOffset, severity, code, message }: Finding): string =>

@@ -8,27 +8,23 @@
  *
  * Repairing a repaired session changes nothing. What needs no mending is not mended: a sound session comes out as it is.
  */
-import { type JsonObject } from "@pi-sessions/core/Json"
+import { type Json, type JsonObject } from "@pi-sessions/core/Json"
 import * as EntryId from "@pi-sessions/core/EntryId"
 import * as Session from "@pi-sessions/core/Session"
-import { HeaderLine, SessionEntry, type SessionLine } from "@pi-sessions/core/SessionLine"
+import { HeaderLine, SessionEntry, type SessionLine, isSameLine } from "@pi-sessions/core/SessionLine"
 import * as SessionMigration from "@pi-sessions/core/SessionMigration"
+import { type Change } from "./RepairChange.ts"
 import { Forest, ROOT } from "./internal/Forest.ts"
+import { KeptPairs } from "./internal/KeptPairs.ts"
 import { asTree, formOf, sessionIdOf } from "./internal/SessionForm.ts"
 import { type ToolLinks, match } from "./internal/ToolLinks.ts"
 import { compactionFault } from "./internal/compactionFault.ts"
-import { type MessageFacts, isSetAside, look, mendable, mended } from "./internal/messageFacts.ts"
+import { mendable, mended, withRole } from "./internal/mendedEntry.ts"
+import { type MessageFacts, type RoleOf, isRole, look, roleAmong } from "./internal/messageFacts.ts"
+import { type CallIds, callIds, withCallIds } from "./internal/callIds.ts"
 import { REFERENCE, type Relinked, relink } from "./internal/relink.ts"
+import { mendedHeader } from "./internal/headerFindings.ts"
 import { repairLines } from "./internal/repairLines.ts"
-
-/** What differs from the original, and where it stood there. */
-export interface Change {
-  readonly line: number
-  readonly byteOffset: number
-  /** The entry's id in the repaired copy. */
-  readonly entryId?: string
-  readonly what: string
-}
 
 export interface Repaired {
   readonly session: Session.Session
@@ -43,11 +39,11 @@ export const REPAIRED_ENTRY_TYPE = "pi-sessions.repaired"
 export const repair = (session: Session.Session): Repaired => {
   const changes: Array<Change> = []
   // Before anything is left out: version 1 counts the lines that Pi can read.
-  const migrated = migrate(session, changes)
+  const migrated = migrate(withSoundHeader(session, changes), changes)
   const whole = repairLines(migrated, changes)
   if (whole === undefined) return { session, changes: [] }
   const current = SessionMigration.toCurrent(whole)
-  const lines = withoutRepeats(current.lines, changes)
+  const lines = withRoles(withoutRepeats(current.lines, changes), changes)
   const repaired = Session.fromLines(repairEntries(lines, sessionIdOf(current), changes))
   changes.sort((a, b) => a.byteOffset - b.byteOffset)
   // Pi migrates old sessions itself: that alone is nothing to mend.
@@ -70,6 +66,20 @@ export const asCopy = (repaired: Session.Session, original: string, name: string
   if (header === undefined) return { id, session: repaired }
   const own = HeaderLine.make({ ...header.decode(), id, parentSession: original }, header)
   return { id, session: Session.fromLines(lines.map((line) => (line === header ? own : line))) }
+}
+
+const withSoundHeader = (session: Session.Session, changes: Array<Change>): Session.Session => {
+  const { header, lines } = session
+  if (header === undefined) return session
+  const said = header.decode()
+  const mendedSaid = mendedHeader(said)
+  if (mendedSaid === said) return session
+  const sound = HeaderLine.make(mendedSaid, header)
+  changes.push({ ...at(header), what: "the header's version or directory is mended" })
+  return Session.withLines(
+    session,
+    lines.map((line) => (line === header ? sound : line))
+  )
 }
 
 const migrate = (session: Session.Session, changes: Array<Change>): Session.Session => {
@@ -95,13 +105,25 @@ const withoutRepeats = (lines: ReadonlyArray<SessionLine>, changes: Array<Change
     if (!(line instanceof SessionEntry) || line.id === null) return true
     const earlier = texts.get(line.id)
     if (earlier === undefined) texts.set(line.id, line)
-    else if (earlier.end - earlier.start === line.end - line.start && earlier.text === line.text) {
+    else if (isSameLine(earlier, line)) {
       changes.push({ ...at(line), what: "the line stands twice; the repetition is left out" })
       return false
     }
     return true
   })
 }
+
+/** Messages whose role Pi does not know get one first, since calls and results are told by it. */
+const withRoles = (lines: ReadonlyArray<SessionLine>, changes: Array<Change>): ReadonlyArray<SessionLine> =>
+  lines.map((line) => {
+    if (!(line instanceof SessionEntry) || line.type !== "message" || isRole(line.role)) return line
+    const payload = line.decode()
+    const given = payload["message"]
+    const message = given === undefined || given === null ? undefined : withRole(given)
+    if (message === undefined) return line
+    changes.push({ ...at(line), what: `the message gets the role ${JSON.stringify(message["role"])}` })
+    return line.rewrite({ ...payload, message })
+  })
 
 const at = ({ line, byteOffset }: SessionLine): Pick<Change, "line" | "byteOffset"> => ({ line, byteOffset })
 
@@ -112,18 +134,26 @@ const repairEntries = (
 ): ReadonlyArray<SessionLine> => {
   const entries = lines.filter((line) => line instanceof SessionEntry)
   const links = relink(entries, sessionId)
-  const facts = entries.map(look)
+  const byId = new Map(entries.map((entry) => [entry.id, entry]))
+  const roleOf = roleAmong((id) => byId.get(id))
+  const facts = entries.map((entry) => look(entry, roleOf))
   const forest = new Forest(links.parents)
-  const tools = match(facts, forest)
+  const tools = match(
+    facts.map((fact) => (fact === undefined ? fact : { ...fact, calls: fact.mendedCalls })),
+    forest
+  )
   const parents = passingOrphans(links.parents, tools)
-  const plan: Plan = { entries, links, facts, parents, tools, reattached: new Forest(parents) }
+  const calls = callIds(facts, tools, sessionId)
+  const reattached = new Forest(parents)
+  const pairs = new KeptPairs(reattached, tools)
+  const plan: Plan = { entries, links, facts, parents, tools, calls, roleOf, reattached, pairs }
 
   let index = 0
   const out = lines.map((line) => (line instanceof SessionEntry ? rewrite(index++, plan, changes) : line))
   const last = entries.length - 1
   const lastEntry = entries[last]
   if (lastEntry !== undefined && tools.orphans.has(last)) {
-    const parentId = idAt(links.ids, parents[last]!)
+    const parentId = idValueAt(plan, parents[last]!)
     const id = EntryId.derive(new Set(links.ids), "doctor", sessionId, "leaf", links.ids[last]!)
     const timestamp = lastEntry.timestamp
     const data = { setAside: links.ids[last]! }
@@ -144,7 +174,10 @@ interface Plan {
   /** Results without calls passed over. */
   readonly parents: Int32Array
   readonly tools: ToolLinks
+  readonly calls: CallIds
+  readonly roleOf: RoleOf
   readonly reattached: Forest
+  readonly pairs: KeptPairs
 }
 
 /** Each entry's nearest ancestor that is no orphaned result. */
@@ -167,6 +200,12 @@ const passingOrphans = (parents: Int32Array, tools: ToolLinks): Int32Array => {
 const idAt = (ids: ReadonlyArray<string>, index: number): string | null =>
   index === ROOT ? null : (ids[index] ?? null)
 
+/** The id of an entry as others write it. */
+const idValueAt = ({ entries, links }: Pick<Plan, "entries" | "links">, index: number): Json | undefined => {
+  const id = idAt(links.ids, index)
+  return id !== null && entries[index]?.id === id ? entries[index]?.idValue : id
+}
+
 /** The entry at an index as it should be: itself where nothing is to be mended. */
 const rewrite = (index: number, plan: Plan, changes: Array<Change>): SessionEntry => {
   const { links, parents, facts, tools } = plan
@@ -188,7 +227,7 @@ const rewrite = (index: number, plan: Plan, changes: Array<Change>): SessionEntr
       ? "the result before it is set aside"
       : "its parent has another id"
     set(
-      { parentId },
+      { parentId: idValueAt(plan, parents[index]!) },
       `it follows ${parentId === null ? "nothing" : `entry ${JSON.stringify(parentId)}`}: ${why ?? passed}`
     )
   }
@@ -196,36 +235,46 @@ const rewrite = (index: number, plan: Plan, changes: Array<Change>): SessionEntr
   const target = links.targets.get(index)
   if (reference !== undefined && target !== undefined) {
     const named = links.ids[target]!
+    // Only where the target has another id now.
     if (plan.entries[target]?.id !== named) set({ [reference]: named }, `its ${reference} is ${JSON.stringify(named)}`)
   }
   const faults = mendable(facts[index])
-  if (entry.type === "compaction" && !isSetAside(faults)) keepWhole(index, id, plan, set)
+  let isSetAside = false
   if (faults.length > 0) {
-    payload = mended(payload ?? entry.decode(), faults)
+    ;({ payload, isSetAside } = mended(payload ?? entry.decode(), faults, plan.roleOf))
     what.push(`mended: ${faults.join(", ")}`)
+  }
+  if (entry.type === "compaction" && !isSetAside) keepWhole(index, id, plan, set)
+  if (plan.calls.calls.has(index) || plan.calls.results.has(index)) {
+    payload = withCallIds(index, payload ?? entry.decode(), plan.calls)
+    what.push("mended: missing-call-id")
   }
   if (payload === undefined) return entry
   changes.push({ ...at(entry), entryId: id, what: what.join("; ") })
-  return SessionEntry.make({ ...payload, type: isSetAside(faults) ? "custom" : entry.type }, entry)
+  return isSetAside ? SessionEntry.make({ ...payload, type: "custom" }, entry) : entry.rewrite(payload)
 }
 
 /** What a compaction keeps, where it cannot be told or lacks a call. */
 const keepWhole = (
   index: number,
   id: string,
-  { entries, links, tools, reattached }: Plan,
+  { entries, links, pairs, tools, reattached }: Plan,
   set: (members: JsonObject, why: string) => void
 ): void => {
   const named = links.targets.get(index)
   const target = named === undefined || !tools.orphans.has(named) ? named : keptAfter(named, index, reattached)
   if (target !== undefined && target !== named) {
-    set({ firstKeptEntryId: links.ids[target]! }, "what it kept first is set aside")
+    set({ firstKeptEntryId: idValueAt({ entries, links }, target) }, "what it kept first is set aside")
   }
   const lookup = { entries, indexOf: () => target }
-  const fault = compactionFault(entries[index]!, index, lookup, reattached, tools)
+  const fault = compactionFault(entries[index]!, index, lookup, pairs)
   if (fault === undefined) return
-  const keepFrom = fault.keepFrom === ROOT ? id : links.ids[fault.keepFrom]!
-  set({ firstKeptEntryId: keepFrom }, `it keeps what is from entry ${JSON.stringify(keepFrom)} on`)
+  const isItself = fault.keepFrom === ROOT
+  const keepFrom = isItself ? id : links.ids[fault.keepFrom]!
+  set(
+    { firstKeptEntryId: isItself ? id : idValueAt({ entries, links }, fault.keepFrom) },
+    `it keeps what is from entry ${JSON.stringify(keepFrom)} on`
+  )
 }
 
 /** Where what a compaction kept begins without the orphaned result that was the first of it. */

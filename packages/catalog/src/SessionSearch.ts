@@ -15,11 +15,11 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
-import { constants } from "node:buffer"
 import * as EntryTime from "@pi-sessions/core/EntryTime"
 import * as GasTown from "@pi-sessions/core/GasTown"
 import { SessionEntry } from "@pi-sessions/core/SessionLine"
 import { SessionReader } from "@pi-sessions/core/SessionReader"
+import * as EngineLimit from "@pi-sessions/session-file/EngineLimit"
 import { type SessionFileError } from "@pi-sessions/session-file/SessionFileError"
 import { SessionSource } from "@pi-sessions/session-file/SessionSource"
 import type { CatalogSession } from "./CatalogSession.ts"
@@ -34,7 +34,7 @@ import { EntryFinder } from "./internal/EntryFinder.ts"
 import { type ForkFamily, forkFamilies } from "./internal/forkFamilies.ts"
 import { type ContextLines, hitLines } from "./internal/hitLines.ts"
 import { type Needle, needleOf } from "./internal/needle.ts"
-import { type Piece, PieceMemory, forEachPiece } from "./internal/wholeLines.ts"
+import { type OnLongLine, type Piece, PieceMemory, forEachPiece } from "./internal/wholeLines.ts"
 
 /** Which sessions and entries count. What is given several times takes what one of them takes. */
 export interface SearchFilter {
@@ -98,18 +98,19 @@ const make = Effect.gen(function* () {
   const source = yield* SessionSource
   const memories = new PieceMemory()
 
-  const pieces = (session: CatalogSession, look: (piece: Piece) => void) =>
-    forEachPiece(files, session.path, memories, look)
+  const pieces = (session: CatalogSession, look: (piece: Piece) => void, passOver?: OnLongLine) =>
+    forEachPiece(files, session.path, memories, look, passOver)
 
   /** Every entry of the session that may match, in file order. */
   const candidates = (
     session: CatalogSession,
     needles: ReadonlyArray<Needle>,
-    onEntry: (entry: SessionEntry, byteOffset: number) => void
+    onEntry: (entry: SessionEntry, byteOffset: number) => void,
+    passOver: OnLongLine
   ): Effect.Effect<void, SessionFileError> => {
     if (session.format === "jsonl") {
       const finder = new EntryFinder(needles, onEntry)
-      return pieces(session, (piece) => finder.push(piece))
+      return pieces(session, (piece) => finder.push(piece), passOver)
     }
     return Stream.runForEachArray(source.lines(session), (lines) =>
       Effect.sync(() => {
@@ -129,10 +130,13 @@ const make = Effect.gen(function* () {
       )
     }
     const reader = new SessionReader()
+    let read = 0
     return Effect.as(
-      pieces(session, ({ end, memory }) => {
-        for (const line of reader.push(memory.bytes.subarray(0, end))) map.push(line)
-        if (memory.bytes[end - 1] !== NEWLINE) for (const line of reader.end()) map.push(line)
+      pieces(session, ({ end, fileOffset, memory }) => {
+        const moved = fileOffset - read
+        read += end
+        for (const line of reader.push(memory.bytes.subarray(0, end))) map.push(line, moved)
+        if (memory.bytes[end - 1] !== NEWLINE) for (const line of reader.end()) map.push(line, moved)
       }),
       map
     )
@@ -146,19 +150,28 @@ const make = Effect.gen(function* () {
     // Hits that are dropped afterwards would take the place of others.
     const kept = hasFamily || byModel ? Infinity : limit
     const entries: Array<ReadonlyArray<SearchHit>> = []
-    const tooLong: Array<number> = []
-    yield* candidates(session, needlesOf(pattern, scope), (entry, byteOffset) => {
+    const tooLong: Array<string> = []
+    const passOver: OnLongLine = (byteOffset, bytes) => {
+      tooLong.push(`the line at byte ${byteOffset} was not searched: it has ${bytes} bytes, which is too long`)
+    }
+    const onEntry = (entry: SessionEntry, byteOffset: number): void => {
       if (!admits(scope, entry)) return
-      if (entry.end - entry.start > constants.MAX_STRING_LENGTH) return void tooLong.push(byteOffset)
       const hits = hitsIn(query, session, entry, byteOffset)
       if (hits.length === 0) return
       entries.push(hits)
       if (entries.length >= 2 * kept + 64) entries.splice(0, entries.length - kept)
-    }).pipe(Effect.catch((error) => note(error.reason)))
-    for (const byteOffset of tooLong) yield* note(`the entry at byte ${byteOffset} is too long to be searched`)
+    }
+    yield* candidates(session, needlesOf(pattern, scope), onEntry, passOver).pipe(
+      EngineLimit.named(session.path),
+      Effect.catch((error) => note(error.reason))
+    )
+    for (const reason of tooLong) yield* note(reason)
     const hits = entries.reverse().flat()
     if (hits.length === 0 || !(positions || byModel)) return hits
-    const map = yield* Effect.catch(mapBranches(session, byModel), (error) => Effect.as(note(error.reason), undefined))
+    const map = yield* mapBranches(session, byModel).pipe(
+      EngineLimit.named(session.path),
+      Effect.catch((error) => Effect.as(note(error.reason), undefined))
+    )
     if (map === undefined) return byModel ? [] : hits
     return hits
       .filter((hit) => !byModel || filter.models.some((wanted) => isModel(wanted, map.modelAt(hit.byteOffset))))

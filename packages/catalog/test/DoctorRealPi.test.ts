@@ -53,13 +53,15 @@ const resume = Effect.fnUntraced(function* (
   Fs.writeFileSync(file, bytesIn(pi.cwd))
   // A Pi that goes round and round takes all memory there is.
   const limits = mayHang ? ({ timeout: "8 seconds", env: { NODE_OPTIONS: "--max-old-space-size=600" } } as const) : {}
-  const run = yield* Effect.result(pi.prompt(version, file, PROMPT, limits))
+  // The model is that of the session, or the default one where there is none such.
+  const run = yield* Effect.result(pi.prompt(version, file, PROMPT, { ...limits, model: null }))
   const requests = yield* pi.requests
   const messages = (requests.at(-1)?.messages ?? []).filter(({ role }) => role !== "system" && role !== "developer")
   const calls = new Set<string>()
   let isMissent = false
   for (const { content, role, tool_calls, tool_call_id } of messages) {
     for (const { id } of tool_calls ?? []) calls.add(id)
+    if (calls.has("")) isMissent = true
     if (role === "tool" && !calls.has(tool_call_id ?? "")) isMissent = true
     if (JSON.stringify(content ?? null).includes("base64,undefined")) isMissent = true
   }
@@ -81,7 +83,8 @@ const observed = (before: Buffer, run: Run, expected: ReadonlyArray<string>): Do
   const isKept = run.after.subarray(0, before.length).equals(before)
   if (run.exitCode === undefined) return "hangs"
   if (run.exitCode !== 0) {
-    if (/TypeError|Cannot read properties|is not a function|is not iterable/.test(run.stderr)) return "crashes"
+    if (/TypeError|Cannot read properties|is not a function|is not iterable|Cannot convert object/.test(run.stderr))
+      return "crashes"
     // The model of the tests takes only what its schema knows, as a provider does.
     if (/^400\b/m.test(run.stderr)) return "missends"
     return /array length|heap out of memory/.test(run.stderr) ? "hangs" : "refuses"

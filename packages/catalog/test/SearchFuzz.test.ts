@@ -17,7 +17,7 @@ import { type PlainText, plainTexts, randomEntry, randomText, spell } from "./su
 
 type Random = SeededRandom.SeededRandom
 
-const CASES = Number(process.env["PI_SESSIONS_FUZZ"] ?? 2500)
+const CASES = Number(process.env["PI_SESSIONS_FUZZ"] ?? 800)
 const FIRST = Number(process.env["PI_SESSIONS_SEED"] ?? 1)
 
 const session: CatalogSession = {

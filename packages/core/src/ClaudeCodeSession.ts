@@ -23,6 +23,7 @@
  */
 import { type JsonObject, isObject, objectAt, stringAt } from "./Json.ts"
 import * as Session from "./Session.ts"
+import { isBlank } from "./LineValue.ts"
 import { HeaderLine, SessionEntry, type SessionLine } from "./SessionLine.ts"
 import { Chain, type TranscriptLine } from "./internal/claudeCodeChain.ts"
 
@@ -55,7 +56,7 @@ class Transcript {
 
   push(line: SessionLine): void {
     if (!(line instanceof SessionEntry)) {
-      if (line.text.trim() !== "") this.#damaged.push(line)
+      if (!isBlank(line)) this.#damaged.push(line)
       return
     }
     const value = line.decode()

@@ -2,7 +2,18 @@
  * Ids for entries that this library makes. Pi draws eight random hexadecimal digits; these have the same form but are
  * derived from what the entry stands for, so that the same input gives the same bytes.
  */
+import { type Json } from "./Json.ts"
 import { sha256Hex } from "./internal/hash.ts"
+
+/**
+ * The id that an `id`, `parentId`, `targetId` or `firstKeptEntryId` names, or null if it names none. Pi accepts any JSON
+ * value: numbers and `true` link entries like strings do, but `5` is not `"5"`, so they read as `#5` and `#true`.
+ * Objects and arrays equal nothing, and Pi follows no link to `false`, 0 or null.
+ */
+export const read = (value: Json | undefined): string | null => {
+  if (typeof value === "string") return value
+  return value === true || (typeof value === "number" && value !== 0) ? `#${value}` : null
+}
 
 /** An id derived from `parts` that `taken` does not know yet: eight digits, more where they collide. */
 export const derive = (taken: { has(id: string): boolean }, ...parts: ReadonlyArray<string | Uint8Array>): string => {

@@ -18,21 +18,10 @@ import {
   parseAddress,
   roleBySeedPatterns
 } from "./GasTownPath.ts"
+import { Role } from "./GasTownRole.ts"
 import { encodeCwd } from "./SessionPath.ts"
 
-/** The roles of gastown (`internal/cmd/role.go`); `unknown` is a session of no agent, or of one that cannot be told. */
-export const Role = Schema.Literals([
-  "mayor",
-  "deacon",
-  "boot",
-  "dog",
-  "witness",
-  "refinery",
-  "crew",
-  "polecat",
-  "unknown"
-])
-export type Role = typeof Role.Type
+export { Role } from "./GasTownRole.ts"
 
 /** Where a role comes from, best evidence first. `session_dir` and `seed_pattern` are guesses. */
 export const RoleSource = Schema.Literals(["override", "cwd", "beacon", "prime", "session_dir", "seed_pattern", "none"])

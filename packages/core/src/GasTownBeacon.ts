@@ -35,10 +35,10 @@ const TAG = /^\[\s*gas\s+town\s*\]\s*/iu
 const TRAINING = /^\[\s*gas\s+town\s+role:\s*([^\]\s]+)\s*\]/iu
 const ROLE_LINE = /^(?:\[\s*gas\s+town\s*\]|gas\s+town)\s+role:(\S+)/iu
 const CITY = /^\[([^\]]+)\]\s+(\S+)\s+\u2022\s+(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})\s*$/u
-const RECIPIENT = /^(\p{L}+)(?:\s+([^\s()]+))?(?:\s+\(rig:\s*([^()]+?)\s*\))?$/u
-const CUSTOM = /^(\p{L}+)(?:\s+([^\s().,:;!]+))?(?:\s+\(rig:\s*([^()]+?)\s*\))?(?=[.,:;!]|\s*$)/u
+const RECIPIENT = /^(\p{L}+)(?:\s+([^\s()]+))?(?:\s+\(rig:(?=\s*[^\s()])([^()]+)\))?$/u
+const CUSTOM = /^(\p{L}+)(?:\s+([^\s().,:;!]+))?(?:\s+\(rig:(?=\s*[^\s()])([^()]+)\))?(?=[.,:;!]|\s*$)/u
 /** The second spelling is the bullet's UTF-8 read as Windows-1252, as logs of Pi's Rust port have it. */
-const BULLET = /\s+(?:\u2022|\u00e2\u20ac\u00a2)\s+/u
+const BULLET = /(?<=\s)(?:\u2022|\u00e2\u20ac\u00a2)(?=\s)/u
 const HEADING = /^#\s+(\p{L}+)(?:\s+\p{L}+)?\s+context\s*$/iu
 
 const TOPICS: ReadonlySet<string> = new Set([
@@ -64,7 +64,7 @@ const agent = (word: string | undefined, name: string | undefined, rig: string |
   const named = role === "dog" || role === "crew" || role === "polecat"
   const rigged = role === "witness" || role === "refinery" || role === "crew" || role === "polecat"
   if ((name !== undefined && !named) || (rig !== undefined && !rigged)) return undefined
-  return identity(role, name, rig)
+  return identity(role, name, rig?.trim())
 }
 
 const topicOf = (text: string | undefined): Pick<Beacon, "topic" | "molecule"> => {
@@ -80,7 +80,7 @@ const startup = (recipient: string, rest: string): Beacon | undefined => {
   const words = RECIPIENT.exec(recipient)
   const who = path ? parseAddress(recipient) : agent(words?.[1], words?.[2], words?.[3])
   if (who === undefined) return undefined
-  const [sender, timestamp, topic] = rest.split(BULLET)
+  const [sender, timestamp, topic] = rest.split(BULLET, 3).map((part) => part.trim())
   return {
     ...who,
     form: path ? "path" : "startup",

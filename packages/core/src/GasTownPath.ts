@@ -5,7 +5,7 @@
  * match from the left, any depth below it. A log holds no file system to look for `mayor/town.json`, so the town root
  * is told, or seen in the path, or guessed; a reading says which. Pure: nothing is looked up on disk.
  */
-import type { Role } from "./GasTown.ts"
+import type { Role } from "./GasTownRole.ts"
 import { encodeCwd } from "./SessionPath.ts"
 
 /** Who an agent is. Only dog, crew and polecat have a name; mayor, deacon, boot and dog belong to no rig. */
@@ -69,13 +69,15 @@ const printPath = (path: Path, length: number = path.parts.length): string =>
 /** A directory in one spelling: single `/` as separator, none at the end, no `.` or `..`, drive letter in capitals. */
 export const normalize = (path: string): string => printPath(parsePath(path))
 
+const FROM = "-from-"
+
 /**
  * A crew directory. `gt worktree beads`, run by joe of gastown, makes `beads/crew/gastown-joe` and joe stays gastown's;
  * Gas City names it `joe-from-gastown`. Today's crew names hold no `-`, rigs of forks do, so the last one splits.
  */
 const crewMember = (rig: string, directory: string): Place => {
-  const from = /^(.+)-from-(.+)$/u.exec(directory)
-  if (from !== null) return place("crew", from[1], from[2], true)
+  const from = directory.lastIndexOf(FROM, directory.length - FROM.length - 1)
+  if (from > 0) return place("crew", directory.slice(0, from), directory.slice(from + FROM.length), true)
   const dash = directory.lastIndexOf("-")
   const source = directory.slice(0, Math.max(dash, 0))
   const name = directory.slice(dash + 1)
@@ -117,9 +119,15 @@ const inTown = (parts: ReadonlyArray<string>): Place => {
   return inRig(first, second, third)
 }
 
+/** How many parts of a path after the town tell a place, at most. */
+const PLACE_PARTS = 5
+
+const placeAt = ({ parts }: Path, townLength: number): Place =>
+  inTown(parts.slice(townLength, townLength + PLACE_PARTS))
+
 const read = (path: Path, townLength: number, certainty: CwdReading["certainty"]): CwdReading => {
   const town = printPath(path, townLength)
-  return { ...inTown(path.parts.slice(townLength)), ...(town === "" ? {} : { town }), certainty }
+  return { ...placeAt(path, townLength), ...(town === "" ? {} : { town }), certainty }
 }
 
 /** The lengths of the prefixes that a `gt` ends or a `.gc` follows, outermost first, as gt looks for its town. */
@@ -155,8 +163,7 @@ const byAnchor = (path: Path): CwdReading => {
   for (let index = 0; index < path.parts.length; index++) {
     const start = anchorStart(path.parts, index)
     if (start === undefined || HOMES.has(path.parts[start - 1])) continue
-    const reading = read(path, start, "loose")
-    if (reading.role !== "unknown") return reading
+    if (placeAt(path, start).role !== "unknown") return read(path, start, "loose")
   }
   return { ...place("unknown"), certainty: "loose" }
 }
@@ -174,8 +181,9 @@ export const fromCwd = (cwd: string, options: PathOptions = {}): CwdReading => {
     const inside = town.root === path.root && town.parts.every((part, index) => part === path.parts[index])
     return inside ? read(path, town.parts.length, "town") : { ...place("unknown"), certainty: "town" }
   }
-  const readings = townLengths(path.parts).map((length) => read(path, length, "town"))
-  return readings.find((reading) => reading.role !== "unknown") ?? readings[0] ?? byAnchor(path)
+  const lengths = townLengths(path.parts)
+  const length = lengths.find((length) => placeAt(path, length).role !== "unknown") ?? lengths[0]
+  return length === undefined ? byAnchor(path) : read(path, length, "town")
 }
 
 /** One line of seed 004's table: its Python source as written, the same in JavaScript, and the role it stands for. */

@@ -3,6 +3,7 @@
  * pi-ai, 0.78.0 and 1.5.2. The result is Pi's provider-neutral form; each provider's wire format comes after it.
  */
 import { type Json, type JsonObject, isArray, isObject, stringAt } from "./Json.ts"
+import * as ValueText from "./ValueText.ts"
 import { type PiProfile, newest } from "./PiProfile.ts"
 
 export const COMPACTION_SUMMARY_PREFIX =
@@ -14,15 +15,15 @@ export const BRANCH_SUMMARY_SUFFIX = "</summary>"
 
 /** Text of a `!command` of the user, as the model gets to read it. */
 export const bashExecutionToText = (message: JsonObject): string => {
-  let text = `Ran \`${String(message["command"])}\`\n`
-  text += message["output"] ? `\`\`\`\n${String(message["output"])}\n\`\`\`` : "(no output)"
+  let text = `Ran \`${ValueText.textOf(message["command"])}\`\n`
+  text += message["output"] ? `\`\`\`\n${ValueText.textOf(message["output"])}\n\`\`\`` : "(no output)"
   const exitCode = message["exitCode"]
   if (message["cancelled"]) text += "\n\n(command cancelled)"
   else if (exitCode !== null && exitCode !== undefined && exitCode !== 0) {
-    text += `\n\nCommand exited with code ${String(exitCode)}`
+    text += `\n\nCommand exited with code ${ValueText.textOf(exitCode)}`
   }
   if (message["truncated"] && message["fullOutputPath"]) {
-    text += `\n\n[Output truncated. Full output: ${String(message["fullOutputPath"])}]`
+    text += `\n\n[Output truncated. Full output: ${ValueText.textOf(message["fullOutputPath"])}]`
   }
   return text
 }
@@ -61,9 +62,12 @@ const toLlm = (message: JsonObject, profile: PiProfile): JsonObject | undefined 
       }
     }
     case "branchSummary":
-      return userText(BRANCH_SUMMARY_PREFIX + String(message["summary"]) + BRANCH_SUMMARY_SUFFIX, message)
+      return userText(BRANCH_SUMMARY_PREFIX + ValueText.textOf(message["summary"]) + BRANCH_SUMMARY_SUFFIX, message)
     case "compactionSummary":
-      return userText(COMPACTION_SUMMARY_PREFIX + String(message["summary"]) + COMPACTION_SUMMARY_SUFFIX, message)
+      return userText(
+        COMPACTION_SUMMARY_PREFIX + ValueText.textOf(message["summary"]) + COMPACTION_SUMMARY_SUFFIX,
+        message
+      )
     default:
       return undefined
   }

@@ -6,6 +6,7 @@
 import { type Json, type JsonObject, isArray, isObject, stringAt } from "./Json.ts"
 import * as ModelContext from "./ModelContext.ts"
 import { type PiProfile } from "./PiProfile.ts"
+import * as ValueText from "./ValueText.ts"
 import * as SessionContext from "./SessionContext.ts"
 import { type SessionEntry } from "./SessionLine.ts"
 
@@ -68,8 +69,8 @@ export const isSame = (a: JsonObject, b: JsonObject): boolean => {
 
 /** What the model reads of a content, as text to compare. */
 const shown = (content: Json | undefined): string => {
-  if (!isArray(content)) return JSON.stringify([content])
-  return JSON.stringify(content.map((block) => (isObject(block) ? withoutSignatures(block) : block)))
+  if (!isArray(content)) return ValueText.stringify([content ?? null])
+  return ValueText.stringify(content.map((block) => (isObject(block) ? withoutSignatures(block) : block)))
 }
 
 const SIGNATURES = new Set(["textSignature", "thinkingSignature", "thoughtSignature"])

@@ -3,7 +3,8 @@
  * what was read, byte for byte, damaged lines included.
  */
 import { type SessionDiagnostic } from "./SessionDiagnostic.ts"
-import { HeaderLine, SessionEntry, type SessionLine } from "./SessionLine.ts"
+import { PiProfile } from "./PiProfile.ts"
+import { HeaderLine, SessionEntry, type SessionLine, ValueLine } from "./SessionLine.ts"
 import { SessionReader } from "./SessionReader.ts"
 import { SessionTree } from "./SessionTree.ts"
 import { concat, encodeUtf8 } from "./internal/utf8.ts"
@@ -25,13 +26,23 @@ export const fromLines = (
 ): Session => {
   let header: HeaderLine | undefined
   const entries: Array<SessionEntry> = []
+  let leafless: ReadonlyArray<PiProfile> = []
   for (const line of lines) {
-    if (line instanceof SessionEntry) entries.push(line)
+    if (line instanceof SessionEntry) {
+      entries.push(line)
+      leafless = []
+    } else if (line instanceof ValueLine) leafless = leaflessWith(leafless, line)
     else if (header === undefined && line instanceof HeaderLine) header = line
   }
-  const tree = SessionTree.make(entries)
+  const tree = SessionTree.make(entries, leafless)
   const diagnostics = [...readerDiagnostics, ...tree.diagnostics].sort((a, b) => a.byteOffset - b.byteOffset)
   return { header, lines, tree, diagnostics }
+}
+
+/** The Pis without a leaf behind one more value. */
+export const leaflessWith = (before: ReadonlyArray<PiProfile>, line: ValueLine): ReadonlyArray<PiProfile> => {
+  if (before.length === PiProfile.literals.length) return before
+  return line.leafless.length > before.length ? line.leafless : before
 }
 
 /** Reads a session from its bytes, whole or in chunks. Never throws on content. */
@@ -98,6 +109,7 @@ export const asPiReads = (session: Session): Session => {
     if (line.line > 0 && line.line === previous?.line && !isByteOrderMark(previous)) damaged.add(line.line)
     previous = line
   }
+  if (damaged.size === 0) return session
   return withLines(
     session,
     session.lines.filter((line) => !damaged.has(line.line))
@@ -105,4 +117,5 @@ export const asPiReads = (session: Session): Session => {
 }
 
 /** The reader sets the mark apart from the line it stands on, which is whole without it. */
-const isByteOrderMark = (line: SessionLine): boolean => line.byteOffset === 0 && line.text === "\ufeff"
+const isByteOrderMark = (line: SessionLine): boolean =>
+  line.byteOffset === 0 && line.end - line.start === 3 && line.text === "\ufeff"

@@ -4,7 +4,8 @@
  *
  * Only the entries that contribute are decoded: on a long session with a compaction, that is its tail.
  */
-import { type Json, type JsonObject, isObject, objectAt, stringAt } from "./Json.ts"
+import * as EntryId from "./EntryId.ts"
+import { type Json, type JsonObject, isObject, objectAt } from "./Json.ts"
 import { type PiProfile, newest } from "./PiProfile.ts"
 import { type SessionEntry } from "./SessionLine.ts"
 import { type SessionTree } from "./SessionTree.ts"
@@ -26,7 +27,7 @@ export interface SessionContext {
 
 /** The context at the tree's leaf. */
 export const build = (tree: SessionTree, profile: PiProfile = newest): SessionContext => {
-  const branch = tree.getBranch()
+  const branch = tree.getBranch(undefined, profile)
   return { messages: project(branch, profile).map((item) => item.message), ...settings(branch) }
 }
 
@@ -90,8 +91,8 @@ export const select = (
   const at = branch.findLastIndex((entry) => entry.type === "compaction")
   const compaction = branch[at]
   if (compaction === undefined) return branch
-  const firstKeptId = stringAt(compaction.decode(), "firstKeptEntryId")
-  const firstKept = firstKeptId === undefined ? -1 : branch.findIndex((entry) => entry.id === firstKeptId)
+  const firstKeptId = EntryId.read(compaction.decode()["firstKeptEntryId"])
+  const firstKept = firstKeptId === null ? -1 : branch.findIndex((entry) => entry.id === firstKeptId)
   const kept =
     firstKept < 0 || firstKept >= at
       ? []
@@ -105,9 +106,9 @@ const contextEdits = (entries: ReadonlyArray<SessionEntry>): ReadonlyMap<string,
   for (const entry of entries) {
     if (entry.type !== "context_edit") continue
     const payload = entry.decode()
-    const targetId = stringAt(payload, "targetId")
+    const targetId = EntryId.read(payload["targetId"])
     const replacement = payload["replacement"]
-    if (targetId !== undefined && (replacement === null || isObject(replacement))) edits.set(targetId, replacement)
+    if (targetId !== null && (replacement === null || isObject(replacement))) edits.set(targetId, replacement)
   }
   return edits
 }

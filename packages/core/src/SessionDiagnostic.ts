@@ -15,10 +15,12 @@ export const Code = Schema.Literals([
   "missing-final-newline",
   /** `null`, a number, a string or an array where an entry should be. */
   "not-an-object",
-  /** An object without a `type`, so it can be neither header nor entry. */
+  /** An entry whose `type` is missing or no text. Pi keeps it in the tree, and shows none of it to the model. */
   "missing-type",
-  /** An entry without a string `id` in a file whose version says there should be one. */
+  /** An entry without an `id` (a string, a number or `true`) in a file whose version says there should be one. */
   "missing-id",
+  /** Longer than any string can be, so nobody can decode it; Pi fails when it reads the file. */
+  "line-too-long",
   "bom",
   "crlf",
   "invalid-utf8",

@@ -7,11 +7,12 @@
  * the path both give the same. `whole` is `--fork`: every entry, verbatim, under a new header.
  */
 import * as EntryId from "./EntryId.ts"
-import { type JsonObject, stringAt } from "./Json.ts"
+import { type Json, type JsonObject } from "./Json.ts"
 import * as Session from "./Session.ts"
 import { CURRENT_VERSION } from "./SessionHeader.ts"
 import { HeaderLine, SessionEntry } from "./SessionLine.ts"
 import * as SessionMigration from "./SessionMigration.ts"
+import { type SessionTree } from "./SessionTree.ts"
 
 /** What the new header says; Pi's own fields, in Pi's order. */
 export interface ForkHeader {
@@ -31,35 +32,40 @@ const headerOf = (source: Session.Session, header: ForkHeader): HeaderLine => {
 }
 
 /**
- * The branch that ends at `leafId` as a session of its own: labels inside it are added again at its end, parents are
- * closed, a compaction keeps what it kept. Undefined when there is no such entry.
+ * The branch that ends at `leafId` (undefined: at the leaf) as a session of its own: labels inside it are added again at
+ * its end, parents are closed, a compaction keeps what it kept, a leaf without an id gets one. Undefined when there is no
+ * such entry.
  */
-export const branch = (source: Session.Session, leafId: string, header: ForkHeader): Session.Session | undefined => {
+export const branch = (
+  source: Session.Session,
+  leafId: string | undefined,
+  header: ForkHeader
+): Session.Session | undefined => {
   const tree = SessionMigration.toCurrent(source).tree
   const path = tree.getBranch(leafId)
   if (path.length === 0) return undefined
 
   const kept: Array<SessionEntry> = []
-  const replacementByLabelId = new Map<string, string>()
+  const replacementByLabelId = new Map<string, Json | undefined>()
   let pendingLabels: Array<string> = []
-  let parentId: string | null = null
   for (const entry of path) {
-    if (entry.id === null) continue
     if (entry.type === "label") {
-      pendingLabels.push(entry.id)
+      if (entry.id !== null) pendingLabels.push(entry.id)
       continue
     }
-    for (const labelId of pendingLabels) replacementByLabelId.set(labelId, entry.id)
+    for (const labelId of pendingLabels) replacementByLabelId.set(labelId, entry.idValue)
     pendingLabels = []
-    kept.push(rechain(entry, parentId, replacementByLabelId))
-    parentId = entry.id
+    const chained = rechain(entry, kept.at(-1), replacementByLabelId)
+    kept.push(chained.id === null ? named(chained, tree, header) : chained)
   }
 
   const ids = new Set(kept.flatMap((entry) => entry.id ?? []))
+  let parentId = kept.at(-1)?.idValue ?? null
   const labels: Array<SessionEntry> = []
-  for (const [targetId, { label, timestamp }] of tree.labels()) {
-    if (!ids.has(targetId)) continue
-    const id = EntryId.derive(ids, header.id, "label", targetId)
+  for (const [target, { label, timestamp }] of tree.labels()) {
+    if (!ids.has(target)) continue
+    const id = EntryId.derive(ids, header.id, "label", target)
+    const targetId = tree.getEntry(target)?.idValue
     labels.push(SessionEntry.make({ type: "label", id, parentId, timestamp, targetId, label }))
     ids.add(id)
     parentId = id
@@ -79,14 +85,21 @@ export const whole = (source: Session.Session, header: ForkHeader): Session.Sess
 /** The entry under its new parent; its own bytes when nothing changes. */
 const rechain = (
   entry: SessionEntry,
-  parentId: string | null,
-  replacementByLabelId: ReadonlyMap<string, string>
+  parent: SessionEntry | undefined,
+  replacementByLabelId: ReadonlyMap<string, Json | undefined>
 ): SessionEntry => {
+  const parentId = parent?.idValue ?? null
   if (entry.type === "compaction") {
     const payload: JsonObject = entry.decode()
-    const firstKeptEntryId = stringAt(payload, "firstKeptEntryId")
-    const moved = firstKeptEntryId === undefined ? undefined : replacementByLabelId.get(firstKeptEntryId)
+    const moved = replacementByLabelId.get(EntryId.read(payload["firstKeptEntryId"]) ?? "")
     if (moved !== undefined) return entry.rewrite({ ...payload, parentId, firstKeptEntryId: moved })
   }
-  return entry.parentId === parentId ? entry.standalone() : entry.rewrite({ ...entry.decode(), parentId })
+  const follows = entry.parentId === (parent?.id ?? null)
+  return follows ? entry.standalone() : entry.rewrite({ ...entry.decode(), parentId })
+}
+
+/** Nothing can follow an entry without an id. */
+const named = (entry: SessionEntry, tree: SessionTree, header: ForkHeader): SessionEntry => {
+  const taken = { has: (id: string) => tree.getEntry(id) !== undefined }
+  return entry.rewrite({ ...entry.decode(), id: EntryId.derive(taken, header.id, "entry", entry.bytes) })
 }

@@ -1,6 +1,7 @@
 /** The header: the first line of a session file. */
 import * as Schema from "effect/Schema"
 import { type JsonObject } from "./Json.ts"
+import * as ValueText from "./ValueText.ts"
 
 /** The version that Pi 0.78 to 1.5 write. */
 export const CURRENT_VERSION = 3
@@ -54,6 +55,7 @@ export const isSessionHeader = Schema.is(SessionHeader)
 
 /** Version of the session under a header: 1 when it does not say. Text counts as its number, as where Pi compares it. */
 export const versionOf = (header: JsonObject): number => {
-  const version = Number(header["version"] ?? 1)
+  const value = header["version"] ?? 1
+  const version = Number(typeof value === "object" ? ValueText.textOf(value) : value)
   return Number.isNaN(version) ? CURRENT_VERSION : version
 }

@@ -3,11 +3,18 @@
  * says is decoded only when asked. Entries, the header and everything else in the file are all lines, so that writing
  * a session back is writing its lines.
  */
+import { Buffer, constants } from "node:buffer"
+import * as EntryId from "./EntryId.ts"
 import { type Json, type JsonObject, isObject, objectAt, stringAt } from "./Json.ts"
+import { PiProfile } from "./PiProfile.ts"
+import * as ValueText from "./ValueText.ts"
 import { type Range, decodeString } from "./internal/jsonScanner.ts"
 import { decodeUtf8, encodeUtf8 } from "./internal/utf8.ts"
 
-/** Any line: blank, damaged, or the base of the two below. */
+/** The most bytes that a line may have to be decoded: V8 has no longer strings. */
+export const MAX_LINE_BYTES = constants.MAX_STRING_LENGTH
+
+/** Any line: blank, damaged, too long, or the base of the two below. */
 export class SessionLine {
   /** Bytes that hold the line: `source[start, end)`, newline excluded. */
   readonly source: Uint8Array
@@ -34,11 +41,33 @@ export class SessionLine {
     return this.source.subarray(this.start, this.end)
   }
 
-  /** The original text; invalid UTF-8 shows as U+FFFD. */
+  /** The original text; invalid UTF-8 shows as U+FFFD. Throws for a line of more than `MAX_LINE_BYTES`. */
   get text(): string {
     return decodeUtf8(this.source, this.start, this.end)
   }
 }
+
+/** Whether two lines have the same bytes. */
+export const isSameLine = (a: SessionLine, b: SessionLine): boolean =>
+  a.end - a.start === b.end - b.start && Buffer.compare(a.bytes, b.bytes) === 0
+
+/** A line that is JSON but no object. Pi makes an entry of most of these, with no id, no parent and no content. */
+export class ValueLine extends SessionLine {
+  /** The Pis that have no leaf, and an empty context, when no entry follows. 1.5 skips `0`, `false` and `""`. */
+  get leafless(): ReadonlyArray<PiProfile> {
+    let first = this.start
+    while (this.source[first]! <= 0x20) first++
+    // Arrays and strings may be longer than the longest string: they are not parsed.
+    if (this.source[first] === 0x5b) return EVERY_PI
+    if (this.source[first] === 0x22) return this.source[first + 1] === 0x22 ? ["0.78"] : EVERY_PI
+    const value: Json = JSON.parse(this.text)
+    // 1.5 skips null too, and 0.78 does not open the file.
+    if (value === null) return []
+    return value === false || value === 0 ? ["0.78"] : EVERY_PI
+  }
+}
+
+const EVERY_PI = PiProfile.literals
 
 /** The parsed object of a line that the reader found to be one. Parses at each call. */
 const parseObject = (line: SessionLine): JsonObject => {
@@ -56,14 +85,17 @@ const NOWHERE: Position = { line: 0, byteOffset: 0 }
 
 /** What the reader learns of an entry without decoding it. */
 export interface Envelope {
+  /** Empty where the entry has no `type` that is text. */
   readonly type: string
+  /** See `EntryId.read`; so is `parentId`. */
   readonly id: string | null
   readonly parentId: string | null
   readonly role: string | undefined
   /** The `timestamp`, or where its value lies in the source, to be decoded when someone asks. */
   readonly timestamp: string | Range | undefined
   readonly recovered: boolean
-  /** See `SessionEntry`; absent where nobody looked. */
+  /** See `SessionEntry`; so is `longStrings`, absent where nobody looked. */
+  readonly nullId?: boolean
   readonly longStrings?: ReadonlyArray<number>
 }
 
@@ -73,7 +105,7 @@ const NONE: ReadonlyArray<number> = []
 export class HeaderLine extends SessionLine {
   /** Makes the line that Pi would write for a header. */
   static make(header: JsonObject, position: Position = NOWHERE): HeaderLine {
-    const bytes = encodeUtf8(`${JSON.stringify(header)}\n`)
+    const bytes = encodeUtf8(`${ValueText.stringify(header)}\n`)
     return new HeaderLine(bytes, 0, bytes.length - 1, position.line, position.byteOffset, true)
   }
 
@@ -85,8 +117,9 @@ export class HeaderLine extends SessionLine {
 
 /** An entry: its original line and its envelope. */
 export class SessionEntry extends SessionLine {
+  /** Empty where the entry has no `type` that is text: Pi keeps it in the tree, and shows none of it to the model. */
   readonly type: string
-  /** Null only in files of version 1, or where the file is damaged. */
+  /** See `EntryId.read`. Null only in files of version 1, or where the file is damaged. */
   readonly id: string | null
   /** Null for a root. */
   readonly parentId: string | null
@@ -94,6 +127,8 @@ export class SessionEntry extends SessionLine {
   readonly role: string | undefined
   /** True when the entry shared its line with another value, so Pi does not see it. */
   readonly recovered: boolean
+  /** Whether the `id` is null, rather than missing: as the last entry Pi takes it for the leaf before the first one. */
+  readonly nullId: boolean
   /**
    * Where long string values begin and end in `source`, in pairs, quotes excluded: of those that the reader found, that
    * are well-formed, and that `JSON.stringify` would write in the same bytes.
@@ -116,20 +151,23 @@ export class SessionEntry extends SessionLine {
     this.parentId = envelope.parentId
     this.role = envelope.role
     this.recovered = envelope.recovered
+    this.nullId = envelope.nullId ?? false
     this.longStrings = envelope.longStrings ?? NONE
     this.#timestamp = envelope.timestamp
   }
 
   /** Makes the line that Pi would write for an entry: `JSON.stringify` and a newline. */
-  static make(payload: JsonObject & { readonly type: string }, position: Position = NOWHERE): SessionEntry {
-    const bytes = encodeUtf8(`${JSON.stringify(payload)}\n`)
+  static make(payload: JsonObject, position: Position = NOWHERE): SessionEntry {
+    const bytes = encodeUtf8(`${ValueText.stringify(payload)}\n`)
+    const type = stringAt(payload, "type") ?? ""
     return new SessionEntry(bytes, 0, bytes.length - 1, position.line, position.byteOffset, true, {
-      type: payload.type,
-      id: stringAt(payload, "id") ?? null,
-      parentId: stringAt(payload, "parentId") ?? null,
-      role: payload.type === "message" ? stringAt(objectAt(payload, "message") ?? {}, "role") : undefined,
+      type,
+      id: EntryId.read(payload["id"]),
+      parentId: EntryId.read(payload["parentId"]),
+      role: type === "message" ? stringAt(objectAt(payload, "message") ?? {}, "role") : undefined,
       timestamp: stringAt(payload, "timestamp"),
-      recovered: false
+      recovered: false,
+      nullId: payload["id"] === null
     })
   }
 
@@ -137,6 +175,11 @@ export class SessionEntry extends SessionLine {
   get timestamp(): string | undefined {
     const timestamp = this.#timestamp
     return typeof timestamp === "object" ? decodeString(this.source, timestamp.start, timestamp.end) : timestamp
+  }
+
+  /** The `id` as the line has it, for another entry to refer to this one. */
+  get idValue(): Json | undefined {
+    return this.id === null || this.id.startsWith("#") ? this.decode()["id"] : this.id
   }
 
   /** Decodes the whole entry, unknown fields included; parses at each call. */
@@ -147,7 +190,7 @@ export class SessionEntry extends SessionLine {
   /** This entry as a line of its own, with a newline, also where its file broke off or something was glued to it. */
   standalone(): SessionEntry {
     if (this.terminated && !this.recovered) return this
-    const { type, id, longStrings, parentId, role } = this
+    const { type, id, longStrings, nullId, parentId, role } = this
     return new SessionEntry(this.source, this.start, this.end, this.line, this.byteOffset, true, {
       type,
       id,
@@ -155,19 +198,20 @@ export class SessionEntry extends SessionLine {
       role,
       timestamp: this.#timestamp,
       recovered: false,
+      nullId,
       longStrings
     })
   }
 
   /** This entry with other bytes in place of its line, newline excluded, that say the same of type, ids, role and time. */
   withLine(bytes: Uint8Array): SessionEntry {
-    const { byteOffset, id, line, parentId, recovered, role, terminated, timestamp, type } = this
-    const envelope = { type, id, parentId, role, timestamp, recovered }
+    const { byteOffset, id, line, nullId, parentId, recovered, role, terminated, timestamp, type } = this
+    const envelope = { type, id, parentId, role, timestamp, recovered, nullId }
     return new SessionEntry(bytes, 0, bytes.length, line, byteOffset, terminated, envelope)
   }
 
   /** This entry with another payload, in the same place of the file. */
   rewrite(payload: JsonObject): SessionEntry {
-    return SessionEntry.make({ ...payload, type: this.type }, this)
+    return SessionEntry.make(this.type === "" ? payload : { ...payload, type: this.type }, this)
   }
 }

@@ -7,7 +7,8 @@
  * `hookMessage`. Lines that do not change keep their bytes.
  */
 import * as EntryId from "./EntryId.ts"
-import { type Json, type JsonObject, numberAt, objectAt } from "./Json.ts"
+import { type JsonObject, numberAt, objectAt } from "./Json.ts"
+import { valueOf } from "./LineValue.ts"
 import * as Session from "./Session.ts"
 import { CURRENT_VERSION, versionOf } from "./SessionHeader.ts"
 import { HeaderLine, SessionEntry, type SessionLine } from "./SessionLine.ts"
@@ -52,14 +53,10 @@ export const toCurrent = (session: Session.Session): Session.Session => {
   return Session.withLines(session, lines)
 }
 
-/** Whether Pi counts a line that is no entry to us: another header, or an object without a type. */
+/** Whether Pi counts a line that is no entry to us: another header, or an array. */
 const isCounted = (line: SessionLine): boolean => {
-  try {
-    const value: Json = JSON.parse(line.text)
-    return typeof value === "object" && value !== null
-  } catch {
-    return false
-  }
+  const value = valueOf(line)
+  return typeof value === "object" && value !== null
 }
 
 const keptById = (payload: JsonObject, idByIndex: ReadonlyArray<string | undefined>): JsonObject => {

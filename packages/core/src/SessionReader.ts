@@ -3,9 +3,10 @@
  * line, never throws on content, and reports damage with line and byte. Whoever wants a whole session in memory calls
  * `Session.read`; whoever streams pushes chunks and takes the lines that became complete.
  */
+import * as EntryId from "./EntryId.ts"
 import { type SessionDiagnostic, type Code } from "./SessionDiagnostic.ts"
 import { versionOf } from "./SessionHeader.ts"
-import { HeaderLine, SessionEntry, SessionLine } from "./SessionLine.ts"
+import { HeaderLine, MAX_LINE_BYTES, SessionEntry, SessionLine, ValueLine } from "./SessionLine.ts"
 import { JsonScanner, type Range, decodeString, isWritten } from "./internal/jsonScanner.ts"
 import { concat, decodeUtf8, indexOfNewline, isUtf8 } from "./internal/utf8.ts"
 
@@ -34,15 +35,23 @@ const KNOWN = [
 const stringIn = (bytes: Uint8Array, range: Range): string | undefined =>
   range.start < 0 || bytes[range.start] !== 0x22 ? undefined : decodeString(bytes, range.start, range.end)
 
+const LOWER_N = 0x6e
+
+const isNumberOrTrue = (first: number): boolean => first === 0x2d || first === 0x74 || (first >= 0x30 && first <= 0x39)
+
+/** The entry id in a range; null when there is none. */
+const idIn = (bytes: Uint8Array, range: Range): string | null => {
+  const { end, start } = range
+  if (start >= 0 && isNumberOrTrue(bytes[start]!)) return EntryId.read(JSON.parse(decodeUtf8(bytes, start, end)))
+  return stringIn(bytes, range) ?? null
+}
+
 const knownStringIn = (bytes: Uint8Array, range: Range, previous = ""): string | undefined => {
   if (range.start < 0) return undefined
   if (previous !== "" && isWritten(bytes, range, previous)) return previous
   for (const known of KNOWN) if (isWritten(bytes, range, known)) return known
   return stringIn(bytes, range)
 }
-
-/** How often, at the most, the bytes of a damaged line are walked in search of whole entries. */
-const RECOVERY_WORK = 32
 
 const NONE: ReadonlyArray<number> = []
 
@@ -180,6 +189,12 @@ export class SessionReader {
       start += 3
       offset += 3
     }
+    if (end - start > MAX_LINE_BYTES) {
+      this.#tooLong(end - start, number, offset)
+      this.#batch.push(new SessionLine(bytes, start, end, number, offset, terminated))
+      if (!terminated) this.#unterminated(number)
+      return
+    }
     if (!validUtf8) {
       this.#report("invalid-utf8", number, offset, "bytes that are not UTF-8; they are kept, and read as U+FFFD")
     }
@@ -203,6 +218,11 @@ export class SessionReader {
       return
     }
     this.#recover(bytes, start, end, number, offset, terminated)
+  }
+
+  #tooLong(bytes: number, line: number, byteOffset: number): void {
+    const message = `a line of ${bytes} bytes; no more than ${MAX_LINE_BYTES} can be read. It is kept, and is no entry`
+    this.#report("line-too-long", line, byteOffset, message)
   }
 
   #unterminated(line: number): void {
@@ -229,41 +249,43 @@ export class SessionReader {
     while (isSpace(bytes[first]!)) first++
     if (bytes[first] !== 0x7b) {
       this.#sawValue = true
-      this.#report("not-an-object", line, byteOffset, "a JSON value that is no object; it is kept but is no entry")
-      this.#batch.push(new SessionLine(bytes, start, end, line, byteOffset, terminated))
+      const message = "a JSON value that is no object, which Pi takes for an entry without an id; it is kept"
+      this.#report("not-an-object", line, byteOffset, message)
+      this.#batch.push(new ValueLine(bytes, start, end, line, byteOffset, terminated))
       return
     }
     const type = knownStringIn(bytes, scanner.type, this.#previousType)
-    const id = stringIn(bytes, scanner.id) ?? null
     if (type === "session") {
+      const id = stringIn(bytes, scanner.id) ?? null
       this.#headerCandidate(bytes, start, end, line, byteOffset, terminated, id)
       return
     }
+    const id = idIn(bytes, scanner.id)
     this.#sawValue = true
     // Only a type without escapes and multi-byte characters is written as it reads.
     this.#previousType = type !== undefined && type.length === scanner.type.end - scanner.type.start - 2 ? type : ""
     if (type === undefined) {
-      this.#report("missing-type", line, byteOffset, 'an object without a "type"; it is kept but is no entry')
-      this.#batch.push(new SessionLine(bytes, start, end, line, byteOffset, terminated))
-      return
+      this.#report("missing-type", line, byteOffset, 'an entry whose "type" is missing or no text', id)
     }
     if (id === null && this.#version >= 2) {
-      this.#report("missing-id", line, byteOffset, `an entry of type ${JSON.stringify(type)} without an id`)
+      const what = type === undefined ? "an entry" : `an entry of type ${JSON.stringify(type)}`
+      this.#report("missing-id", line, byteOffset, `${what} without an id`)
     }
     const followsPrevious = isWritten(bytes, scanner.parentId, this.#previousId)
-    const parentId = followsPrevious ? this.#previousId : (stringIn(bytes, scanner.parentId) ?? null)
+    const parentId = followsPrevious ? this.#previousId : idIn(bytes, scanner.parentId)
     // Only an id without escapes and multi-byte characters is written as it reads.
     this.#previousId = id !== null && id.length === scanner.id.end - scanner.id.start - 2 ? id : ""
     const timestamp = scanner.timestamp
     const hasTimestamp = timestamp.start >= 0 && bytes[timestamp.start] === 0x22
     this.#batch.push(
       new SessionEntry(bytes, start, end, line, byteOffset, terminated, {
-        type,
+        type: type ?? "",
         id,
         parentId,
         role: type === "message" ? knownStringIn(bytes, scanner.role) : undefined,
         timestamp: hasTimestamp ? { start: timestamp.start, end: timestamp.end } : undefined,
         recovered,
+        nullId: id === null && scanner.id.start >= 0 && bytes[scanner.id.start] === LOWER_N,
         longStrings: this.#isUtf8 ? scanner.longStrings : NONE
       })
     )
@@ -311,14 +333,11 @@ export class SessionReader {
     let damagedFrom = -1
     let found = 0
     let at = start
-    // Nested objects would be walked once for each of their parents: bound the work by the length of the line.
-    let budget = RECOVERY_WORK * (end - start)
-    while (at < end && budget > 0) {
+    while (at < end) {
       const stop = this.#looksLikeEntry(bytes, at, end, damagedFrom >= 0)
-      budget -= this.#scanner.scannedTo - at + 1
       if (stop < 0) {
         if (damagedFrom < 0) damagedFrom = at
-        const next = this.#nextCandidate(bytes, at + 1, end)
+        const next = this.#nextCandidate(bytes, this.#afterFault(bytes, at), end)
         if (next < 0) break
         at = next
         continue
@@ -365,6 +384,20 @@ export class SessionReader {
     let next = stop
     while (next < end && isSpace(bytes[next]!)) next++
     return next === end || bytes[next] === 0x7b ? stop : -1
+  }
+
+  /**
+   * Where the next entry may begin after the scan from `at` that found none. Within what was scanned, a value is followed
+   * by a comma or a bracket, and not by another entry, except at the end: the object that was closed last, and a quote that
+   * closed a torn string and opens a key. To look nowhere else keeps the work linear on nested objects.
+   */
+  #afterFault(bytes: Uint8Array, at: number): number {
+    const { lastObject, scannedTo } = this.#scanner
+    let to = scannedTo
+    while (to > at && isSpace(bytes[to - 1]!)) to--
+    const torn = to - 2
+    const from = lastObject.start > at && lastObject.end === to ? lastObject.start : torn
+    return Math.max(at + 1, Math.min(from, torn))
   }
 
   /** The next `{"` at or after `from`, or -1. */

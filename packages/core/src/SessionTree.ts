@@ -2,11 +2,13 @@
  * The tree that a session's entries form through `parentId`, with a movable leaf.
  *
  * A tree is a value: navigation (`branch`, `resetLeaf`, `append`) gives a new tree and leaves the old one as it was.
- * Branches, children and leaf are Pi's (0.78.0 and 1.5.2 agree here). Where Pi hangs or loses track, the result is
- * defined and a diagnostic says so: the last of several entries with one id is in the tree; a circle of parents is cut
- * at its earliest entry, which becomes a root.
+ * Branches, children and leaf are Pi's. Where Pi hangs or loses track, the result is defined and a diagnostic says so:
+ * the last of several entries with one id is in the tree; a circle of parents is cut at its earliest entry, which becomes
+ * a root. An entry without an id is in the tree too, and nothing can follow it.
  */
+import * as EntryId from "./EntryId.ts"
 import { stringAt } from "./Json.ts"
+import { type PiProfile, newest } from "./PiProfile.ts"
 import { type SessionDiagnostic } from "./SessionDiagnostic.ts"
 import { type SessionEntry } from "./SessionLine.ts"
 
@@ -40,20 +42,29 @@ interface Links {
 
 export class SessionTree {
   readonly #links: Links
-  /** Id of the entry that the next one will follow; null before the first. */
-  readonly leafId: string | null
+  /** Index of the leaf, or `ROOT`. */
+  readonly #leaf: number
+  /** The Pis that see no leaf, whatever `#leaf` is. */
+  readonly #leafless: ReadonlyArray<PiProfile>
 
-  private constructor(links: Links, leafId: string | null) {
+  private constructor(links: Links, leaf: number, leafless: ReadonlyArray<PiProfile> = []) {
     this.#links = links
-    this.leafId = leafId
+    this.#leaf = leaf
+    this.#leafless = leafless
   }
 
-  /** Links entries given in file order. The leaf is the last entry of the file, whatever its type, as in Pi. */
-  static make(entries: ReadonlyArray<SessionEntry>): SessionTree {
-    const links = link(entries)
-    let leafId: string | null = null
-    for (let i = entries.length - 1; i >= 0 && leafId === null; i--) leafId = entries[i]?.id ?? null
-    return new SessionTree(links, leafId)
+  /**
+   * Links entries given in file order. The leaf is the last entry of the file, whatever its type, as in Pi. `leafless`
+   * are the Pis that what follows the last entry in the file leaves without one.
+   */
+  static make(entries: ReadonlyArray<SessionEntry>, leafless: ReadonlyArray<PiProfile> = []): SessionTree {
+    const leaf = entries.at(-1)?.nullId === true || leafless.includes(newest) ? ROOT : entries.length - 1
+    return new SessionTree(link(entries), leaf, leafless)
+  }
+
+  /** Id of the entry that the next one will follow; null before the first, and where the leaf has no id. */
+  get leafId(): string | null {
+    return this.getLeafEntry()?.id ?? null
   }
 
   /** Duplicate ids, unknown parents and cycles, in file order. */
@@ -72,19 +83,31 @@ export class SessionTree {
   }
 
   getLeafEntry(): SessionEntry | undefined {
-    return this.leafId === null ? undefined : this.getEntry(this.leafId)
+    return this.#links.entries[this.#leaf]
   }
 
   /** Entries from the root to `fromId` (default: the leaf); empty when there is no such entry. */
-  getBranch(fromId?: string): ReadonlyArray<SessionEntry> {
-    return this.branchAt(fromId ?? this.leafId)
+  getBranch(fromId?: string, profile: PiProfile = newest): ReadonlyArray<SessionEntry> {
+    if (fromId !== undefined) return this.branchAt(fromId)
+    return this.#leafless.includes(profile) ? [] : this.#branchTo(this.#leaf)
   }
 
   /** Entries from the root to `leafId`; empty for null, as before the first entry (seed 001). */
   branchAt(leafId: string | null): ReadonlyArray<SessionEntry> {
-    const { entries, indexById, parents } = this.#links
+    return this.#branchTo(leafId === null ? undefined : this.#links.indexById.get(leafId))
+  }
+
+  /** Entries from the root to an entry of this tree, which need not have an id. */
+  branchTo(entry: SessionEntry): ReadonlyArray<SessionEntry> {
+    const { entries, indexById } = this.#links
+    const index = entry.id === null ? undefined : indexById.get(entry.id)
+    return this.#branchTo(index !== undefined && entries[index] === entry ? index : entries.indexOf(entry))
+  }
+
+  #branchTo(from: number | undefined): ReadonlyArray<SessionEntry> {
+    const { entries, parents } = this.#links
     const branch: Array<SessionEntry> = []
-    let index = leafId === null ? undefined : indexById.get(leafId)
+    let index = from
     while (index !== undefined && index !== ROOT) {
       const entry = entries[index]
       if (entry === undefined) break
@@ -145,12 +168,13 @@ export class SessionTree {
 
   /** Moves the leaf to an entry; undefined when there is no such entry. */
   branch(id: string): SessionTree | undefined {
-    return this.#links.indexById.has(id) ? new SessionTree(this.#links, id) : undefined
+    const index = this.#links.indexById.get(id)
+    return index === undefined ? undefined : new SessionTree(this.#links, index)
   }
 
   /** Moves the leaf before the first entry, so that the next one becomes a root. */
   resetLeaf(): SessionTree {
-    return new SessionTree(this.#links, null)
+    return new SessionTree(this.#links, ROOT)
   }
 
   /** Adds entries at the end of the file; the last one becomes the leaf. */
@@ -165,8 +189,8 @@ export class SessionTree {
     for (const entry of this.#links.entries) {
       if (entry.type !== "label") continue
       const payload = entry.decode()
-      const targetId = stringAt(payload, "targetId")
-      if (targetId === undefined) continue
+      const targetId = EntryId.read(payload["targetId"])
+      if (targetId === null) continue
       const label = stringAt(payload, "label")
       if (label === undefined || label === "") labels.delete(targetId)
       else labels.set(targetId, { label, timestamp: entry.timestamp })
@@ -228,9 +252,13 @@ export class SessionTree {
     return (this.#children().get(index) ?? []).flatMap((child) => this.#links.entries[child] ?? [])
   }
 
-  /** False for an entry that a later one with the same id replaced, or that has no id. */
+  /** Whether an entry is in the tree: one that a later one with the same id replaced is not. */
+  has(entry: SessionEntry): boolean {
+    return entry.id === null || this.getEntry(entry.id) === entry
+  }
+
   #isLinked(entry: SessionEntry, index: number): boolean {
-    return entry.id !== null && this.#links.indexById.get(entry.id) === index
+    return entry.id === null || this.#links.indexById.get(entry.id) === index
   }
 
   #children(): ReadonlyMap<number, ReadonlyArray<number>> {

@@ -141,11 +141,12 @@ export const branchWithSummary = (
   stamp: Stamp,
   profile: PiProfile = newest
 ): { readonly tree: SessionTree; readonly entry: SessionEntry } => {
-  const fromId = (profile === "0.78" ? branchFromId : tree.leafId) ?? "root"
+  const parentId = branchFromId === null ? null : (tree.getEntry(branchFromId)?.idValue ?? branchFromId)
+  const fromId = (profile === "0.78" ? parentId : tree.getLeafEntry()?.idValue) ?? "root"
   const id = newId(tree, stamp, "branch_summary")
   const { timestamp } = stamp
   const { details, usage, fromExtension } = summary
-  const common = { type: "branch_summary", id, parentId: branchFromId, timestamp, fromId, summary: summary.summary }
+  const common = { type: "branch_summary", id, parentId, timestamp, fromId, summary: summary.summary }
   const entry = SessionEntry.make(
     profile === "0.78"
       ? { ...common, details, fromHook: fromExtension }
@@ -162,7 +163,9 @@ export const labelEntry = (
   stamp: Stamp
 ): SessionEntry => {
   const id = newId(tree, stamp, "label")
-  return SessionEntry.make({ type: "label", id, parentId: tree.leafId, timestamp: stamp.timestamp, targetId, label })
+  const parentId = tree.getLeafEntry()?.idValue ?? null
+  const target = tree.getEntry(targetId)?.idValue ?? targetId
+  return SessionEntry.make({ type: "label", id, parentId, timestamp: stamp.timestamp, targetId: target, label })
 }
 
 const newId = (tree: SessionTree, stamp: Stamp, kind: string): string =>

@@ -217,7 +217,7 @@ describe("JsonScanner", () => {
   it(
     "agrees with JSON.parse on generated documents and their mutations",
     () => {
-      const count = settings.fuzz(6000)
+      const count = settings.fuzz(2000)
       const scanner = new JsonScanner()
       let valid = 0
       let mutants = 0
@@ -243,7 +243,7 @@ describe("JsonScanner", () => {
   it(
     "walks long strings as JSON.parse does, and tells the well-formed ones that JSON.stringify writes alike",
     () => {
-      const count = settings.fuzz(3000)
+      const count = settings.fuzz(1000)
       const scanner = new JsonScanner()
       let told = 0
       let refused = 0

@@ -48,7 +48,7 @@ const linesOf = (bytes: Buffer): ReadonlyArray<readonly [byteOffset: number, lin
 const wholeEntries = (bytes: Buffer): ReadonlyArray<readonly [byteOffset: number, entry: JsonObject]> =>
   linesOf(bytes).flatMap(([byteOffset, line]) => {
     const value = parse(line.toString("utf8"))
-    const isEntry = isObject(value) && typeof value["type"] === "string" && value["type"] !== "session"
+    const isEntry = isObject(value) && value["type"] !== "session"
     return isEntry ? [[byteOffset, value]] : []
   })
 
@@ -65,7 +65,8 @@ const check = (bytes: Buffer, random: Random, name: string): Session.Session => 
   same(placed(entries.filter(({ recovered }) => !recovered)), wholeEntries(bytes), `${name}: whole lines`)
   for (const { byteOffset, text, type } of entries) {
     const value = parse(text)
-    assert.isTrue(isObject(value) && value["type"] === type, `${name}: the entry at byte ${byteOffset}`)
+    const said = isObject(value) && typeof value["type"] === "string" ? value["type"] : ""
+    assert.isTrue(isObject(value) && said === type, `${name}: the entry at byte ${byteOffset}`)
   }
   for (const line of session.lines) {
     const there = bytes.subarray(line.byteOffset, line.byteOffset + line.bytes.length)
@@ -103,7 +104,7 @@ const use = (session: Session.Session): void => {
       ModelContext.tools(messages)
     }
     Session.toBytes(SessionFork.whole(one, headerFor("whole")))
-    const fork = tree.leafId === null ? undefined : SessionFork.branch(one, tree.leafId, headerFor("branch"))
+    const fork = SessionFork.branch(one, undefined, headerFor("branch"))
     if (fork !== undefined) Session.toBytes(fork)
   }
 }
@@ -142,7 +143,7 @@ describe.each(PiVersion.versions)("damaged sessions of Pi %s", (version) => {
   it.effect(
     "keep every whole line, print as they were, and break nothing",
     Effect.fnUntraced(function* () {
-      const count = settings.fuzz(400)
+      const count = settings.fuzz(150)
       const walks = yield* walkFiles(version, 12)
       let damaged = 0
       for (const seed of settings.seeds(count)) {

@@ -114,22 +114,28 @@ const cases: ReadonlyArray<Case> = [
     entries: ["a", "b"]
   })),
   {
-    name: "keeps an object without a type",
+    name: "reads an entry without a type",
     file: text(headerText, one, '{"id":"x","parentId":"a"}', '{"type":7,"id":"y"}'),
     diagnostics: [
       ["missing-type", 3, third],
       ["missing-type", 4, third + 26]
     ],
-    entries: ["a"]
+    entries: ["a", "x", "y"]
   },
   {
     name: "reads an entry without an id",
-    file: text(headerText, one, '{"type":"custom"}', '{"type":"custom","id":7}'),
+    file: text(headerText, one, '{"type":"custom"}', '{"type":"custom","id":{}}'),
     diagnostics: [
       ["missing-id", 3, third],
       ["missing-id", 4, third + 18]
     ],
     entries: ["a", "null", "null"]
+  },
+  {
+    name: "reads an id that is a number or true, and links by it",
+    file: text(headerText, '{"type":"custom","id":7}', '{"type":"custom","id":true,"parentId":7}', one),
+    diagnostics: [],
+    entries: ["#7", "#true", "a"]
   },
   {
     name: "does not miss the ids of a file of version 1",
@@ -297,7 +303,7 @@ describe("SessionReader", () => {
       )
     )
     assert.deepInclude(lines[1], { type: "message", id: "ä\n", parentId: null, role: "user", timestamp: "2026-01" })
-    assert.deepInclude(lines[2], { type: "custom", id: "b", parentId: null, role: undefined, timestamp: undefined })
+    assert.deepInclude(lines[2], { type: "custom", id: "b", parentId: "#7", role: undefined, timestamp: undefined })
   })
 
   it("reports what it noticed in plain words", () => {

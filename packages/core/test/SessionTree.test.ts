@@ -146,7 +146,7 @@ describe("SessionTree.labels", () => {
       label("3", "a", "three"),
       label("4", "b", ""),
       label("5", "nobody", "dangling"),
-      label("6", 7, "no target"),
+      label("6", [7], "no target"),
       user("c", null)
     )
     assert.deepStrictEqual(
@@ -261,11 +261,15 @@ describe("a damaged SessionTree", () => {
     assert.deepStrictEqual(ids(tree.getBranch("b")), ["a", "b"])
   })
 
-  it("passes over entries without an id where it looks for the leaf", () => {
+  it("has a leaf without an id, and branches that end with one", () => {
     const { tree } = session(user("a", null), '{"type":"custom","parentId":"a"}')
-    assert.strictEqual(tree.leafId, "a")
-    assert.lengthOf(tree.getEntries(), 2)
-    assert.deepStrictEqual(ids(tree.leaves()), ["a"])
+    const [, last] = tree.getEntries()
+    assert.strictEqual(tree.leafId, null)
+    assert.strictEqual(tree.getLeafEntry(), last)
+    assert.deepStrictEqual(ids(tree.getBranch()), ["a", null])
+    assert.deepStrictEqual(ids(tree.leaves()), [null])
+    assert.deepStrictEqual(ids(last === undefined ? [] : tree.branchTo(last)), ["a", null])
+    assert.lengthOf(tree.toNodes(), 1)
   })
 
   it(

@@ -36,7 +36,7 @@ describe.each(PiVersion.versions)("TreeNavigation, beside Pi %s", (version) => {
       const navigate = yield* Effect.promise(() => piNavigation.load(version))
       const dir = yield* temporaryFolder
       let moves = 0
-      for (const { name, path, session, random } of yield* walkFiles(version, settings.walks(80))) {
+      for (const { name, path, session, random } of yield* walkFiles(version, settings.walks(50))) {
         const manager = pi.SessionManager.open(copyOf(dir, path))
         const rename = new Map(manager.getEntries().map(({ id }) => [id, id]))
         let tree: SessionTree = session.tree

@@ -17,32 +17,31 @@ import * as Layer from "effect/Layer"
 import * as Path from "effect/Path"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import type * as GasTown from "@pi-sessions/core/GasTown"
 import { SessionFileError, fromPlatform } from "@pi-sessions/session-file/SessionFileError"
 import { type SessionListing, type SessionRef, SessionSource } from "@pi-sessions/session-file/SessionSource"
-import * as DatasetAssembly from "./DatasetAssembly.ts"
-import * as DatasetCard from "./DatasetCard.ts"
-import * as DatasetDirectory from "./DatasetDirectory.ts"
-import * as DatasetLedger from "./DatasetLedger.ts"
-import * as DatasetManifest from "./DatasetManifest.ts"
-import { type StoredPart } from "./DatasetPart.ts"
-import * as DatasetPlan from "./DatasetPlan.ts"
-import * as DatasetShard from "./DatasetShard.ts"
+import * as DatasetAssembly from "./parts/DatasetAssembly.ts"
+import * as DatasetCard from "./publish/DatasetCard.ts"
+import * as DatasetDirectory from "./files/DatasetDirectory.ts"
+import * as DatasetLayout from "./files/DatasetLayout.ts"
+import * as DatasetLedger from "./publish/DatasetLedger.ts"
+import * as DatasetManifest from "./publish/DatasetManifest.ts"
+import * as DatasetPart from "./parts/DatasetPart.ts"
+import { type StoredPart } from "./parts/DatasetPart.ts"
+import * as DatasetPlan from "./plan/DatasetPlan.ts"
+import * as DatasetShard from "./parts/DatasetShard.ts"
 import { NothingMatched, type OutputNotOurs, PlanMismatch } from "./ExtractError.ts"
 import { type ExtractOptions } from "./ExtractOptions.ts"
-import { type ExtractReport, type ReportRow } from "./ExtractReport.ts"
+import { type ExtractReport, type ReportRow, isLasting, isStopped } from "./ExtractReport.ts"
 import * as ExtractSettings from "./ExtractSettings.ts"
-import { FORMATS } from "./Formats.ts"
-import { type LinesRange } from "./LinesFile.ts"
-import * as PlanFile from "./PlanFile.ts"
-import * as Publication from "./Publication.ts"
-import * as PublicReport from "./PublicReport.ts"
-import * as RunFolder from "./RunFolder.ts"
-import { type DataFile, type DatasetFile, type Sidecar } from "./Sample.ts"
-import { type Look, type Question, type Selected, inOrderOfTime, rowOf } from "./SessionSurvey.ts"
-import { type Split, type SplitRule } from "./Splits.ts"
-import { WorkerPool, type Workers, redactorOf } from "./WorkerPool.ts"
-import * as ReportTally from "./internal/reportTally.ts"
+import { type LinesRange } from "./files/LinesFile.ts"
+import * as PlanFile from "./plan/PlanFile.ts"
+import * as Publication from "./publish/Publication.ts"
+import * as PublicReport from "./publish/PublicReport.ts"
+import * as RunFolder from "./files/RunFolder.ts"
+import { type Look, type Question, type Selected, inOrderOfTime, rowOf } from "./plan/SessionSurvey.ts"
+import { type SplitRule } from "./plan/Splits.ts"
+import { WorkerPool, type Workers, redactorOf } from "./parts/WorkerPool.ts"
+import * as ReportTally from "./publish/reportTally.ts"
 
 export type { ExtractOptions, Selection } from "./ExtractOptions.ts"
 
@@ -65,13 +64,13 @@ export class Extract extends Context.Service<
     ) => Effect.Effect<DatasetPlan.DatasetPlan, NothingMatched | PlanMismatch | SessionFileError>
     /**
      * One of N parts of a planned dataset, written to the directory `out`; does nothing where it stands there whole.
-     * Gives how many sessions it has.
+     * Gives the rows of its sessions.
      */
     readonly shard: (
       options: ExtractOptions,
       plan: string,
       number: DatasetShard.ShardNumber
-    ) => Effect.Effect<number, PlanMismatch | OutputNotOurs | SessionFileError>
+    ) => Effect.Effect<ReadonlyArray<ReportRow>, PlanMismatch | OutputNotOurs | SessionFileError>
     /** Joins all shards of a planned dataset: the same files as those of a run in one process. */
     readonly merge: (
       options: ExtractOptions,
@@ -115,7 +114,7 @@ const make = Effect.gen(function* () {
       const before = known.looks.get(key)
       return Effect.tap(before === undefined ? workers.look(ref, question) : Effect.succeed(before), (look) =>
         Effect.sync(() => {
-          if (look._tag === "Session" || look.row.outcome !== "unreadable") looks.set(key, look)
+          if (look._tag === "Session" || isLasting(look.row)) looks.set(key, look)
         })
       )
     }
@@ -134,7 +133,9 @@ const make = Effect.gen(function* () {
     const found = seen
       .flatMap((look) => (look._tag === "Row" ? [] : [look]))
       .sort((a, b) => inOrderOfTime(a.session, b.session))
-    if (found.length === 0) return yield* nothingMatched(options, left, listing.skipped)
+    // Sessions that were asked for and gave nothing are in the report.
+    const isReported = left.some((row) => row.outcome === "over_budget" || isStopped(row))
+    if (found.length === 0 && !isReported) return yield* nothingMatched(options, left, listing.skipped)
     for (const { session } of found.slice(limit ?? found.length)) {
       left.push({ ...rowOf(session.ref, session.role, session.sessionId), outcome: "over_limit" })
       yield* onRow(session.ref.path)
@@ -172,7 +173,7 @@ const make = Effect.gen(function* () {
     const rows = [...plan.left]
     const sessionLines: Array<string> = []
     const parts = new Map<string, StoredPart>()
-    const layout = layoutOf(options)
+    const layout = DatasetLayout.of(options)
     const { outputs, staged } = yield* DatasetDirectory.stage(
       out,
       folder,
@@ -238,9 +239,10 @@ const make = Effect.gen(function* () {
       ...listing.sessions.map(DatasetAssembly.identity),
       ...listing.skipped.flatMap(({ path, reason }) => [path, reason])
     )
-    // What could not be read may be read now.
-    const isSame = ledger?.run === identity && ledger.report.files.unreadable === 0
+    // What could not be read may be read now, and what was stopped is tried again.
+    const isSame = ledger?.run === identity && ledger.report.rows.every(isLasting)
     if (isSame && (yield* DatasetLedger.isIntact(ledger))) {
+      yield* RunFolder.sweep(out)
       yield* progress.all
       yield* options.onUnchanged ?? Effect.void
       return ledger.report
@@ -258,7 +260,9 @@ const make = Effect.gen(function* () {
       // A person's own card may change.
       const isOurs = (yield* Effect.orElseSucceed(fs.readFileString(card), () => "")).includes(DatasetCard.MARK)
       const files = yield* Effect.forEach([...left, ...beside, ...(isOurs ? [card] : [])], DatasetLedger.lookAt)
-      const inOut = new Map([...parts].map(([key, part]) => [key, movedTo(path, out, part)]))
+      const linesAt = (at: string) => path.resolve(out, path.basename(at))
+      const fileAt = ({ placed }: { readonly placed: string }) => path.resolve(out, placed)
+      const inOut = new Map([...parts].map(([key, part]) => [key, DatasetPart.relocated(part, linesAt, fileAt)]))
       yield* DatasetLedger.write(ledgerFile, { run: identity, files, report, looks, parts: inOut })
     }
     return report
@@ -288,7 +292,7 @@ const make = Effect.gen(function* () {
       folder,
       stored: () => undefined,
       mayBeTorn: false,
-      filesOf: layoutOf(options).filesOf,
+      filesOf: DatasetLayout.of(options).filesOf,
       files: {
         append: (to, lines) => count(to, lines.length),
         copy: (to, range) => count(to, range.lines),
@@ -337,7 +341,13 @@ const make = Effect.gen(function* () {
     const sessions = kin.flat().map(({ session }) => session)
     const before = yield* Effect.orElseSucceed(DatasetShard.read(out), () => undefined)
     const isSame = before?.plan === planned.sha256 && before.shard === number && before.of === of
-    if (isSame && options.fresh !== true && (yield* DatasetShard.isWhole(before))) return sessions.length
+    const again = isSame && options.fresh !== true ? before : undefined
+    const partsBefore = [...(again?.parts ?? [])]
+    const isDone = again !== undefined && !partsBefore.some(([, { row }]) => isStopped(row))
+    if (isDone && (yield* DatasetShard.isWhole(again))) {
+      yield* RunFolder.sweep(out)
+      return partsBefore.map(([, { row }]) => row)
+    }
     if (!(yield* DatasetShard.isOne(out))) yield* Publication.check(out)
     yield* unchanged(sessions)
     yield* makeDirectory(out)
@@ -345,14 +355,15 @@ const make = Effect.gen(function* () {
     const workers = yield* pool.open(settings.work, progress.bytes)
     const folder = yield* RunFolder.open(out, options.fresh)
     // Shards are joined line by line, so a container comes after.
-    const { container: _, ...layout } = layoutOf(options)
+    const { container: _, ...layout } = DatasetLayout.of(options)
+    const lasting = new Map(partsBefore.filter(([, { row }]) => isLasting(row)))
     const parts = new Map<string, StoredPart>()
     const { staged } = yield* DatasetDirectory.stage(out, folder, { ...layout, sidecars: () => [] }, (files) =>
       DatasetAssembly.assemble(kin, {
         workers,
         settings: settings.hash,
         folder: folder.path,
-        stored: (key) => folder.earlier.get(key),
+        stored: (key) => folder.earlier.get(key) ?? lasting.get(key),
         mayBeTorn: true,
         filesOf: (...of) => layout.filesOf(...of).slice(0, 1),
         files,
@@ -364,9 +375,9 @@ const make = Effect.gen(function* () {
         })
       })
     )
-    const text = DatasetShard.textOf({ plan: planned.sha256, shard: number, of, parts })
+    const text = DatasetShard.textOf(path, { plan: planned.sha256, shard: number, of, parts })
     yield* Publication.publish(out, folder, { ...staged, texts: [text] })
-    return sessions.length
+    return [...parts.values()].map(({ row }) => row)
   })
 
   /** A session that has grown since is another one than the plan knows. */
@@ -389,27 +400,7 @@ const make = Effect.gen(function* () {
     yield* Publication.check(out)
     const settings = yield* ExtractSettings.of(options)
     const planned = yield* PlanFile.read(file, settings.hash)
-    const parts = new Map<string, StoredPart>()
-    const seen = new Set<number>()
-    let of = 0
-    for (const directory of directories) {
-      const mismatch = (issue: string) => new PlanMismatch({ path: directory, issue })
-      const shard = yield* DatasetShard.read(directory)
-      if (shard === undefined) return yield* mismatch("it holds no finished shard")
-      if (shard.plan !== planned.sha256) return yield* mismatch(`it is a shard of another plan than ${file}`)
-      if (of !== 0 && shard.of !== of) return yield* mismatch(`it is one of ${shard.of} shards, others are of ${of}`)
-      if (!(yield* DatasetShard.isWhole(shard))) {
-        return yield* mismatch("its files are not as they were written; make the shard anew")
-      }
-      of = shard.of
-      seen.add(shard.shard)
-      for (const [key, part] of shard.parts) parts.set(key, part)
-    }
-    const missing = Array.from({ length: of }, (_, at) => at + 1).filter((number) => !seen.has(number))
-    if (of === 0 || missing.length > 0) {
-      const issue = of === 0 ? "no shards were named" : `shards are missing: ${missing.join(", ")} of ${of}`
-      return yield* new PlanMismatch({ path: file, issue })
-    }
+    const parts = yield* DatasetShard.readAll(directories, file, planned.sha256)
     // A plan that did not know what was assigned before would move sessions from one split to the other.
     const { recorded } = planned.plan
     for (const [key, split] of yield* DatasetDirectory.readSplits(out)) {
@@ -458,17 +449,6 @@ const keyOf = (...told: ReadonlyArray<string>): string => {
   return hash.digest("hex").slice(0, 32)
 }
 
-/** The part where it lies once the files have their names. */
-const movedTo = (path: Path.Path, out: string, part: StoredPart): StoredPart => ({
-  ...part,
-  pieces: part.pieces.map((piece) => {
-    return { ...piece, range: { ...piece.range, path: path.resolve(out, path.basename(piece.range.path)) } }
-  }),
-  ...(part.files === undefined
-    ? {}
-    : { files: part.files.map((file) => ({ ...file, path: path.resolve(out, file.placed) })) })
-})
-
 const selectionOf = ({ includeDogs, marks, rigs, roles, since, town, until }: SurveyOptions) => ({
   rigs,
   roles,
@@ -478,34 +458,6 @@ const selectionOf = ({ includeDogs, marks, rigs, roles, since, town, until }: Su
   ...(town === undefined ? {} : { town }),
   ...(until === undefined ? {} : { until })
 })
-
-/** Which files the lines of a format go to, and what stands beside them. */
-const layoutOf = ({ format: name, maxFileBytes, perRole = false }: SurveyOptions) => {
-  const format = FORMATS[name]
-  const filesOf = (split: Split, file: DatasetFile, role: GasTown.Role): ReadonlyArray<DatasetDirectory.TargetFile> => {
-    const told = format.fileNames?.({ split, role })
-    if (told !== undefined) return told.map((name) => ({ name, split, file }))
-    return perRole
-      ? [{ name: DatasetDirectory.fileName(split, file, role), split, file, role }]
-      : [{ name: DatasetDirectory.fileName(split, file), split, file }]
-  }
-  const [train = { name: "train.jsonl", split: "train", file: "train" } as const] = filesOf("train", "train", "unknown")
-  const sidecars = (files: ReadonlyArray<DataFile>, sessionLines: ReadonlyArray<string>): ReadonlyArray<Sidecar> => [
-    ...(format.sidecars?.(files) ?? []),
-    ...(format.sessions === undefined
-      ? []
-      : [{ name: format.sessions.fileName, text: sessionLines.map((line) => `${line}\n`).join("") }])
-  ]
-  return {
-    filesOf,
-    train,
-    sidecars,
-    isLoose: format.wholeSession !== undefined,
-    placeOf: (name: string, split: Split) => (format.wholeSession === undefined ? name : `${split}/${name}`),
-    ...(format.container === undefined ? {} : { container: format.container }),
-    ...(maxFileBytes === undefined || format.fileNames !== undefined ? {} : { maxFileBytes })
-  }
-}
 
 /** Tells how many files are done with. */
 const progressOf = ({ onProgress }: SurveyOptions, { sessions }: Pick<SessionListing, "sessions">) => {

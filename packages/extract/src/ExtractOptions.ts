@@ -1,13 +1,14 @@
 /** What a run of Extract is asked for. */
 import type * as Effect from "effect/Effect"
-import { type ExactSecret } from "./ExactSecrets.ts"
-import { type GivenContext } from "./GivenContext.ts"
-import { type MarksRule } from "./Marks.ts"
-import { type Overflow } from "./Overflow.ts"
-import { type QualityPredicate } from "./QualityPredicate.ts"
-import { type Reasoning } from "./Reasoning.ts"
-import { type ArgumentsForm, type FormatName } from "./FormatName.ts"
-import { type SplitRule } from "./Splits.ts"
+import { type ExactSecret } from "@pi-sessions/redaction/ExactSecrets"
+import { type GivenContext } from "@pi-sessions/samples/GivenContext"
+import { type MarksRule } from "@pi-sessions/samples/Marks"
+import { type Overflow } from "@pi-sessions/samples/Overflow"
+import { type QualityPredicate } from "@pi-sessions/samples/QualityPredicate"
+import { type SessionLimits } from "@pi-sessions/core/SessionBudget"
+import { type Reasoning } from "@pi-sessions/samples/Reasoning"
+import { type ArgumentsForm, type FormatName } from "@pi-sessions/formats/FormatName"
+import { type SplitRule } from "./plan/Splits.ts"
 
 export interface RedactionSettings {
   /** Of the placeholders' numbers; the same key gives the same bytes. See RedactionKey.ts. */
@@ -71,6 +72,8 @@ export interface SampleOptions {
   readonly overflow?: Overflow
   /** Tell how long the samples are, whatever the budget: costs a count of every sample. */
   readonly lengths?: boolean
+  /** How much work one session may take; see SessionBudget.ts for the defaults. */
+  readonly limits?: SessionLimits
 }
 
 export interface ExtractOptions extends Selection, SampleOptions {

@@ -4,12 +4,13 @@
  */
 import * as Schema from "effect/Schema"
 import * as GasTown from "@pi-sessions/core/GasTown"
-import { DropCounts } from "./DropCounts.ts"
-import { FormatName } from "./FormatName.ts"
-import { Unlearnable } from "./LossMask.ts"
-import { DatasetFile } from "./Sample.ts"
-import { QUALITY_REFUSALS } from "./QualityPredicate.ts"
-import { Split } from "./Splits.ts"
+import { DropCounts } from "@pi-sessions/samples/DropCounts"
+import { FormatName } from "@pi-sessions/formats/FormatName"
+import { Unlearnable } from "@pi-sessions/formats/model/LossMask"
+import { DatasetFile } from "@pi-sessions/formats/Sample"
+import { QUALITY_REFUSALS } from "@pi-sessions/samples/QualityPredicate"
+import { Stage } from "@pi-sessions/core/SessionBudget"
+import { Split } from "@pi-sessions/formats/Split"
 
 /** Tells a report of ours from any other `report.json`; the number grows when the shape changes. */
 export const REPORT_KIND = "pi-sessions/extract-report/2"
@@ -31,7 +32,10 @@ export const SampleDropReason = Schema.Literals([
   "other_model",
   /** It has fewer turns than `--min-turns`. */
   "too_short",
-  /** It has more tokens than `--max-tokens`, and could not be made to fit. */
+  /**
+   * It has more tokens than `--max-tokens`, and could not be made to fit. Of a session whose row has a `stage`: it took more
+   * steps or bytes than a session may; see SessionBudget.ts.
+   */
   "over_budget",
   /** A tool has a name that the format's trainer does not take. */
   "tool_name",
@@ -70,6 +74,10 @@ export const SessionDropReason = Schema.Union([
     "hydrated",
     /** A file without a header. */
     "not_a_session",
+    /** It was worked on for longer than `--session-timeout`, and stopped. The next run tries it again. */
+    "timed_out",
+    /** The memory of its thread did not suffice. The next run tries it again. */
+    "out_of_memory",
     "unreadable"
   ])
 ])
@@ -84,11 +92,16 @@ export const Tokens = Schema.Struct({
 })
 export type Tokens = typeof Tokens.Type
 
-/** What the samples of kept sessions hold: turns, and what the model calls that are targets took. */
+/**
+ * What the samples of kept sessions hold: turns, and what the model calls that are targets took. All that the sessions took
+ * (also answers that are no targets, tools and summaries) is counted by `stats`.
+ */
 export const Volume = Schema.Struct({
   samples: Schema.Int,
   /** Samples whose turns are what the model was sent. */
   exact: Schema.Int,
+  /** Samples by where their tools come from (`ToolsSource`). Older reports do not say. */
+  tools: Schema.optionalKey(DropCounts),
   /** Assistant turns that are trained on. */
   targets: Schema.Int,
   turns: Schema.Int,
@@ -109,8 +122,10 @@ export type Volume = typeof Volume.Type
 export const ReportRow = Schema.Struct({
   path: Schema.String,
   outcome: Schema.Union([Schema.Literal("kept"), SessionDropReason]),
-  /** Of an unreadable file or an invalid sample. */
+  /** Of an unreadable file, an invalid sample, or a session that was stopped: one sentence. */
   detail: Schema.optionalKey(Schema.String),
+  /** What was done with the session when it was stopped: at `over_budget`, `timed_out` or `out_of_memory`. */
+  stage: Schema.optionalKey(Stage),
   session_id: Schema.optionalKey(Schema.String),
   role: Schema.optionalKey(GasTown.Role),
   rig: Schema.optionalKey(Schema.String),
@@ -128,6 +143,15 @@ export const ReportRow = Schema.Struct({
   lengths: Schema.optionalKey(Schema.Array(Schema.Int))
 })
 export type ReportRow = typeof ReportRow.Type
+
+/** Outcomes that another run of the same sessions may not have: they depend on the time and on the machine. */
+const STOPPED = new Set<ReportRow["outcome"]>(["timed_out", "out_of_memory"])
+
+/** Whether work on the session was stopped, and must be tried again. */
+export const isStopped = ({ outcome }: Pick<ReportRow, "outcome">): boolean => STOPPED.has(outcome)
+
+/** Whether another run would make the same of an unchanged session. What could not be read may be read then. */
+export const isLasting = (row: Pick<ReportRow, "outcome">): boolean => row.outcome !== "unreadable" && !isStopped(row)
 
 export const ExtractReport = Schema.Struct({
   kind: Schema.Literal(REPORT_KIND),

@@ -5,9 +5,9 @@ import type * as FileSystem from "effect/FileSystem"
 import type * as Path from "effect/Path"
 import { SessionFileError } from "@pi-sessions/session-file/SessionFileError"
 import { type ExtractOptions } from "./ExtractOptions.ts"
-import * as LocalModel from "./LocalModel.ts"
-import * as ToldContexts from "./ToldContexts.ts"
-import { type WorkSettings } from "./WorkerPool.ts"
+import * as LocalModel from "@pi-sessions/formats/model/LocalModel"
+import * as ToldContexts from "@pi-sessions/samples/ToldContexts"
+import { type WorkSettings } from "./parts/WorkerPool.ts"
 
 export interface ExtractSettings {
   readonly work: WorkSettings
@@ -19,7 +19,7 @@ export interface ExtractSettings {
 }
 
 /** Grows when the same settings give another dataset than before. */
-const REVISION = 2
+const REVISION = 3
 
 /** Reads what the options name; redacts with a key of this run alone where none is given. */
 export const of = Effect.fn("ExtractSettings.of")(function* (
@@ -36,7 +36,8 @@ export const of = Effect.fn("ExtractSettings.of")(function* (
   } = options
   const told = yield* ToldContexts.read(options.threads ?? [])
   const { redaction = { key: randomBytes(32).toString("hex") } } = options
-  const work = { ...given, redaction, told }
+  // Others give other datasets.
+  const work = { ...given, redaction, told, limits: options.limits ?? {} }
   const model = tokenizer === undefined ? undefined : yield* modelIn(tokenizer)
   const identity = model === undefined ? [REVISION, work] : [REVISION, work, model.fingerprint]
   const hash = createHash("sha256").update(JSON.stringify(identity, withMaps)).digest("hex")

@@ -5,23 +5,27 @@
  */
 import { randomBytes } from "node:crypto"
 import type * as GasTown from "@pi-sessions/core/GasTown"
+import { stringAt } from "@pi-sessions/core/Json"
 import type * as Session from "@pi-sessions/core/Session"
 import { type SessionEntry } from "@pi-sessions/core/SessionLine"
 import { type SessionRef } from "@pi-sessions/session-file/SessionSource"
-import { DistinctTargets } from "./DistinctTargets.ts"
-import { type DropReason } from "./DropCounts.ts"
-import * as EntryFates from "./EntryFates.ts"
+import { DistinctTargets } from "@pi-sessions/samples/DistinctTargets"
+import { type DropReason } from "@pi-sessions/samples/DropCounts"
+import * as EntryFates from "@pi-sessions/samples/EntryFates"
 import { type SampleOptions } from "./ExtractOptions.ts"
 import { type ReportRow, type SampleDropReason } from "./ExtractReport.ts"
-import { type LocalModel } from "./LocalModel.ts"
-import { type DatasetFile } from "./Sample.ts"
-import type * as SampleCut from "./SampleCut.ts"
-import { type ToldContexts } from "./ToldContexts.ts"
-import { type TrainingSample } from "./TrainingSample.ts"
-import { type Turn } from "./Turn.ts"
-import { redactorOf } from "./WorkerPool.ts"
-import { type KnownLines, type Piece, branchesOf, cutOf, ofCut, toLines } from "./internal/sessionLines.ts"
-import * as TurnOrigin from "./internal/turnOrigin.ts"
+import { type LocalModel } from "@pi-sessions/formats/model/LocalModel"
+import { type DatasetFile } from "@pi-sessions/formats/Sample"
+import type * as SampleCut from "@pi-sessions/samples/SampleCut"
+import * as SessionBudget from "@pi-sessions/core/SessionBudget"
+import { OverBudget } from "@pi-sessions/core/SessionBudget"
+import { failedRow } from "./plan/SessionSurvey.ts"
+import { type ToldContexts } from "@pi-sessions/samples/ToldContexts"
+import { type TrainingSample } from "@pi-sessions/samples/TrainingSample"
+import { type Turn } from "@pi-sessions/samples/Turn"
+import { redactorOf } from "./parts/WorkerPool.ts"
+import { type KnownLines, type Piece, branchesOf, cutOf, ofCut, toLines } from "./parts/sessionLines.ts"
+import * as TurnOrigin from "@pi-sessions/samples/TurnOrigin"
 
 /** A turn of a sample with the entries that it was made of. */
 export interface TracedTurn {
@@ -77,14 +81,20 @@ export interface SessionOrigin {
 
 /**
  * Takes any version of the format; the session itself is not changed. A session with values that are nested beyond the
- * stack is `unreadable`, as it is to `extract`, and `detail` says so.
+ * stack is `unreadable`, as it is to `extract`, and `detail` says so. One that exceeds `options.limits` is `over_budget`.
  */
 export const of = (source: Session.Session, origin: SessionOrigin, options: SampleOptions): SessionSamples => {
   try {
     return made(source, origin, options)
   } catch (error) {
-    if (!(error instanceof RangeError)) throw error
-    return { row: { path: origin.ref.path, outcome: "unreadable", detail: String(error) }, samples: [], fates: [] }
+    if (!(error instanceof RangeError) && !(error instanceof OverBudget)) throw error
+    const { ref, role } = origin
+    const header = source.header?.decode() ?? {}
+    return {
+      row: failedRow({ ref, role, sessionId: stringAt(header, "id") ?? "", timestamp: "" }, error),
+      samples: [],
+      fates: []
+    }
   }
 }
 
@@ -94,7 +104,8 @@ const made = (
   options: SampleOptions
 ): SessionSamples => {
   const selected = { ref, role, sessionId: "", timestamp: "" }
-  const cut = cutOf(source, selected, options, told)
+  const budget = SessionBudget.of(options.limits ?? {}, ref.sizeBytes)
+  const cut = cutOf(source, selected, options, told, { budget })
   const traced = cut.samples.map((sample, at): TurnOrigin.TracedSample => {
     const run = cut.runs[at]
     return run === undefined ? { sample, unsaid: new Map(), lost: new Map() } : TurnOrigin.trace(sample, run)
@@ -105,6 +116,7 @@ const made = (
   const known: KnownLines = {
     distinct: new DistinctTargets(),
     redactor: redactorOf({ redaction }),
+    budget,
     fingerprints: new Set(),
     ...(model === undefined ? {} : { model })
   }

@@ -12,11 +12,11 @@ import { SessionSource } from "@pi-sessions/session-file/SessionSource"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import { Extract, type ExtractOptions } from "../src/Extract.ts"
-import { MessagesFormat } from "../src/MessagesFormat.ts"
-import * as SampleCut from "../src/SampleCut.ts"
-import { type TrainingSample } from "../src/TrainingSample.ts"
-import * as ClaudeCode from "./support/claudeCode.ts"
-import { assistant, call, chain, result, text, user } from "./support/sessions.ts"
+import { MessagesFormat } from "@pi-sessions/formats/MessagesFormat"
+import * as SampleCut from "@pi-sessions/samples/SampleCut"
+import { type TrainingSample } from "@pi-sessions/samples/TrainingSample"
+import * as ClaudeCode from "@pi-sessions/samples/test/claudeCode"
+import { assistant, call, chain, result, text, user } from "@pi-sessions/samples/test/sessions"
 
 const FIXTURES = Path.resolve(import.meta.dirname, "../../../fixtures/claude-code")
 const GOLDEN = new URL("golden/claude-code.jsonl", import.meta.url)
@@ -180,11 +180,13 @@ describe("Extract.run", () => {
   it.effect("takes transcripts beside sessions of Pi: roles by directory, a sub-agent in its caller's family", () =>
     Effect.gen(function* () {
       const { run } = yield* workbench
-      const report = yield* run()
+      // What another program sent is not known, whatever tools are given.
+      const report = yield* run({ given: { system: new Map(), tools: [] } })
       assert.deepStrictEqual(report.files, { not_a_session: 1, unreadable: 0 })
       assert.deepStrictEqual([report.sessions.found, report.sessions.kept], [4, 4])
       assert.deepStrictEqual([report.families.found, report.families.largest], [3, 2])
       assert.strictEqual(report.total.exact, 1)
+      assert.deepStrictEqual(report.total.tools, { given: report.total.samples })
       assert.deepStrictEqual(report.rows.map(({ address, role }) => address ?? role).sort(), [
         "gastown/crew/max",
         "unknown",

@@ -12,7 +12,7 @@ import * as SessionWalk from "@pi-sessions/testing/SessionWalk"
 import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import { Extract } from "../src/Extract.ts"
 
-const WALKS = Number(process.env["PI_SESSIONS_WALKS"] || 25)
+const WALKS = Number(process.env["PI_SESSIONS_WALKS"] || 10)
 const FIRST_SEED = Number(process.env["PI_SESSIONS_SEED"] || 1)
 
 /** A line of `messages`, as plain JSON. */
@@ -77,15 +77,18 @@ const answersIn = (path: string): ReadonlyArray<readonly [id: string, content: s
       return says ? [[stringAt(entry, "id") ?? "", JSON.stringify(content)]] : []
     })
 
+/** As Pi sends it: without lone surrogates. */
+const sent = (text: string): string => text.replaceAll(/\p{Surrogate}/gu, "")
+
 /** Everything that a session says: its strings, and the texts of a message together, as an answer is told. */
 const stringsIn = (value: Json): ReadonlyArray<string> => {
-  if (typeof value === "string") return [value.toWellFormed()]
+  if (typeof value === "string") return [sent(value)]
   if (isArray(value)) {
     // 0.78 sends the thinking of another model as text.
     const texts = value.flatMap((block) =>
       isObject(block) ? (stringAt(block, "text") ?? stringAt(block, "thinking") ?? []) : []
     )
-    return [...value.flatMap(stringsIn), texts.join("").toWellFormed()]
+    return [...value.flatMap(stringsIn), texts.map(sent).join("")]
   }
   return isObject(value)
     ? Object.values(value).flatMap((member) => (member === undefined ? [] : stringsIn(member)))

@@ -9,9 +9,9 @@ import { type SessionRef, SessionSource } from "@pi-sessions/session-file/Sessio
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import { Extract, type ExtractOptions } from "../src/Extract.ts"
-import * as DatasetValidation from "../src/DatasetValidation.ts"
-import { type FormatName } from "../src/FormatName.ts"
-import { type Made, generate, write } from "./support/manySessions.ts"
+import * as DatasetValidation from "../src/publish/DatasetValidation.ts"
+import { type FormatName } from "@pi-sessions/formats/FormatName"
+import { type Made, generate, write } from "@pi-sessions/samples/test/manySessions"
 
 const KEY = "0".repeat(64)
 

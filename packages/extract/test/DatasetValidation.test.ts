@@ -5,10 +5,10 @@ import * as Fs from "node:fs"
 import * as Path from "node:path"
 import { SessionSource } from "@pi-sessions/session-file/SessionSource"
 import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
-import * as DatasetValidation from "../src/DatasetValidation.ts"
+import * as DatasetValidation from "../src/publish/DatasetValidation.ts"
 import { Extract } from "../src/Extract.ts"
-import { FormatName } from "../src/FormatName.ts"
-import { directoryOf } from "./support/models.ts"
+import { FormatName } from "@pi-sessions/formats/FormatName"
+import { directoryOf } from "@pi-sessions/formats/test/models"
 
 const SESSIONS = Path.resolve(import.meta.dirname, "../../../fixtures/sessions")
 

@@ -9,9 +9,9 @@ import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import { SessionSource } from "@pi-sessions/session-file/SessionSource"
 import { Extract, type ExtractOptions } from "../src/Extract.ts"
 import { ExtractReport } from "../src/ExtractReport.ts"
-import { MessagesFormat } from "../src/MessagesFormat.ts"
-import { ShareGptFormat } from "../src/ShareGptFormat.ts"
-import { assistant, call, file, header, image, linked, result, text, user } from "./support/sessions.ts"
+import { MessagesFormat } from "@pi-sessions/formats/MessagesFormat"
+import { ShareGptFormat } from "@pi-sessions/formats/ShareGptFormat"
+import { assistant, call, file, header, image, linked, result, text, user } from "@pi-sessions/samples/test/sessions"
 
 /** Names the session, since an answer in the same context would be a target only once. */
 const conversation = (opening: string, id: string) =>
@@ -116,6 +116,7 @@ describe("Extract.run", () => {
       assert.deepStrictEqual(report.total, {
         samples: 2,
         exact: 0,
+        tools: { used: 2 },
         targets: 4,
         turns: 10,
         tool_calls: 2,

@@ -8,11 +8,11 @@ import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import { type SessionFileError } from "@pi-sessions/session-file/SessionFileError"
 import { SessionSource } from "@pi-sessions/session-file/SessionSource"
 import { Extract, type ExtractOptions } from "../src/Extract.ts"
-import { FORMATS } from "../src/Formats.ts"
-import * as ParquetFile from "../src/ParquetFile.ts"
-import { type DataFile } from "../src/Sample.ts"
-import { SAMPLE_FORMATS } from "./support/formats.ts"
-import { assistant, file, header, linked, text, user } from "./support/sessions.ts"
+import { FORMATS } from "@pi-sessions/formats/Formats"
+import * as ParquetFile from "@pi-sessions/formats/files/ParquetFile"
+import { type DataFile } from "@pi-sessions/formats/Sample"
+import { SAMPLE_FORMATS } from "@pi-sessions/formats/test/formats"
+import { assistant, file, header, linked, text, user } from "@pi-sessions/samples/test/sessions"
 
 const SESSIONS = Path.resolve(import.meta.dirname, "../../../fixtures/sessions")
 

@@ -11,15 +11,15 @@ import { SessionSource } from "@pi-sessions/session-file/SessionSource"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import * as SessionWalk from "@pi-sessions/testing/SessionWalk"
 import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
-import * as DatasetValidation from "../src/DatasetValidation.ts"
-import { DistinctTargets } from "../src/DistinctTargets.ts"
+import * as DatasetValidation from "../src/publish/DatasetValidation.ts"
+import { DistinctTargets } from "@pi-sessions/samples/DistinctTargets"
 import { Extract } from "../src/Extract.ts"
 import { type SampleOptions } from "../src/ExtractOptions.ts"
-import { FORMATS } from "../src/Formats.ts"
-import { Placeholders } from "../src/Placeholders.ts"
-import { Redactor } from "../src/Redaction.ts"
-import { cutSession, toLines } from "../src/internal/sessionLines.ts"
-import { assistant, call, chain, image, message, result, text, user } from "./support/sessions.ts"
+import { FORMATS } from "@pi-sessions/formats/Formats"
+import { Placeholders } from "@pi-sessions/redaction/Placeholders"
+import { Redactor } from "@pi-sessions/redaction/Redactor"
+import { cutSession, toLines } from "../src/parts/sessionLines.ts"
+import { assistant, call, chain, image, message, result, text, user } from "@pi-sessions/samples/test/sessions"
 
 const HEADS: { readonly [kind: string]: ReadonlyArray<number> } = {
   png: [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a],
@@ -41,7 +41,8 @@ const nameOf = ({ data }: JsonObject, kind: string): string => {
 }
 
 const made = (content: string | Uint8Array, options: Partial<SampleOptions> = {}) => {
-  const all: SampleOptions = { format: "messages", images: true, redaction: "off", branches: "all", ...options }
+  const given = { system: new Map(), tools: [] }
+  const all: SampleOptions = { format: "messages", images: true, redaction: "off", branches: "all", given, ...options }
   const selected = {
     ref: { path: "/s.jsonl", sizeBytes: 0, modifiedMs: 0 },
     role: { role: "unknown" as const, roleSource: "none" as const },

@@ -7,8 +7,8 @@ import * as Path from "node:path"
 import { SessionSource } from "@pi-sessions/session-file/SessionSource"
 import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import { Extract, type ExtractOptions } from "../src/Extract.ts"
-import * as Marks from "../src/Marks.ts"
-import { assistant, file, header, linked, text, user } from "./support/sessions.ts"
+import * as Marks from "@pi-sessions/samples/Marks"
+import { assistant, file, header, linked, text, user } from "@pi-sessions/samples/test/sessions"
 
 const Change = Schema.Struct({
   session: Schema.Literals(["a", "b", "__proto__", "constructor"]),

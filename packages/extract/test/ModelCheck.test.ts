@@ -6,16 +6,16 @@ import * as Fs from "node:fs"
 import * as Path from "node:path"
 import { SessionSource } from "@pi-sessions/session-file/SessionSource"
 import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
-import * as DatasetValidation from "../src/DatasetValidation.ts"
+import * as DatasetValidation from "../src/publish/DatasetValidation.ts"
 import { Extract, type ExtractOptions } from "../src/Extract.ts"
-import { FORMATS } from "../src/Formats.ts"
-import { type FormatName } from "../src/FormatName.ts"
-import { ModelCheck, type ModelReport } from "../src/ModelCheck.ts"
-import * as PreferencePairs from "../src/PreferencePairs.ts"
-import { TokensFormat } from "../src/TokensFormat.ts"
-import { fixtureSamples, linesOf } from "./support/formats.ts"
-import { type ModelName, bracketed, directoryOf, load, loadFrom } from "./support/models.ts"
-import { assistant, call, chain, result, samples, text, user } from "./support/sessions.ts"
+import { FORMATS } from "@pi-sessions/formats/Formats"
+import { type FormatName } from "@pi-sessions/formats/FormatName"
+import { ModelCheck, type ModelReport } from "@pi-sessions/formats/model/ModelCheck"
+import * as PreferencePairs from "@pi-sessions/samples/PreferencePairs"
+import { TokensFormat } from "@pi-sessions/formats/TokensFormat"
+import { fixtureSamples, linesOf } from "@pi-sessions/formats/test/formats"
+import { type ModelName, bracketed, directoryOf, load, loadFrom } from "@pi-sessions/formats/test/models"
+import { assistant, call, chain, result, samples, text, user } from "@pi-sessions/samples/test/sessions"
 
 const SESSIONS = Path.resolve(import.meta.dirname, "../../../fixtures/sessions")
 
@@ -196,7 +196,8 @@ describe("a model's directory", () => {
       })
       assert.strictEqual(yield* copy("whole", () => undefined), "loaded")
       assert.include(yield* copy("template", write("chat_template.jinja", "{% if %}")), "the chat template: ")
-      assert.include(yield* copy("json", write("tokenizer.json", "{")), "tokenizer.json is none")
+      assert.include(yield* copy("json", write("tokenizer.json", "{")), "tokenizer.json: line 1, byte 1: it breaks off")
+      assert.include(yield* copy("shape", write("tokenizer.json", "{}")), "tokenizer.json is none")
       assert.include(yield* copy("config", write("tokenizer_config.json", "[]")), "tokenizer_config.json is none")
       const without = (directory: string) => Fs.rmSync(Path.join(directory, "chat_template.jinja"))
       assert.include(yield* copy("none", without), "no chat template")

@@ -11,11 +11,11 @@ import { type Json, type JsonObject } from "@pi-sessions/core/Json"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import { SessionFileError } from "@pi-sessions/session-file/SessionFileError"
 import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
-import * as DatasetValidation from "../src/DatasetValidation.ts"
-import * as ParquetFile from "../src/ParquetFile.ts"
-import { ParquetFormat } from "../src/ParquetFormat.ts"
-import * as ParquetPages from "../src/internal/parquetPages.ts"
-import { fixtureSamples, linesOf } from "./support/formats.ts"
+import * as DatasetValidation from "../src/publish/DatasetValidation.ts"
+import * as ParquetFile from "@pi-sessions/formats/files/ParquetFile"
+import { ParquetFormat } from "@pi-sessions/formats/ParquetFormat"
+import * as ParquetPages from "../../formats/src/files/parquetPages.ts"
+import { fixtureSamples, linesOf } from "@pi-sessions/formats/test/formats"
 
 const { flag, int, json, list, optional, struct, text } = ParquetFile
 

@@ -12,14 +12,26 @@ import * as PiVersion from "@pi-sessions/testing/PiVersion"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import * as SessionWalk from "@pi-sessions/testing/SessionWalk"
 import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
-import * as ExactSecrets from "../src/ExactSecrets.ts"
-import * as PiFormat from "../src/PiFormat.ts"
-import { Placeholders } from "../src/Placeholders.ts"
-import { Redactor } from "../src/Redaction.ts"
-import { KINDS } from "./support/plantedSecrets.ts"
-import { assistant, call, file, header, image, linked, message, result, text, user } from "./support/sessions.ts"
+import * as ExactSecrets from "@pi-sessions/redaction/ExactSecrets"
+import * as LooseFile from "../src/files/LooseFile.ts"
+import * as PiFormat from "@pi-sessions/formats/PiFormat"
+import { Placeholders } from "@pi-sessions/redaction/Placeholders"
+import { Redactor } from "@pi-sessions/redaction/Redactor"
+import { KINDS } from "@pi-sessions/redaction/test/plantedSecrets"
+import {
+  assistant,
+  call,
+  file,
+  header,
+  image,
+  linked,
+  message,
+  result,
+  text,
+  user
+} from "@pi-sessions/samples/test/sessions"
 
-const WALKS = Number(process.env["PI_SESSIONS_WALKS"] || 25)
+const WALKS = Number(process.env["PI_SESSIONS_WALKS"] || 8)
 const FIRST_SEED = Number(process.env["PI_SESSIONS_SEED"] || 1)
 const FIXTURES = new URL("../../../fixtures/", import.meta.url)
 
@@ -459,9 +471,15 @@ describe("a redacted session", () => {
     const own = nameOf({ id: "annabelle-1", cwd: "/home/annabelle" })
     assert.strictEqual(own, `2026-01-05T10-00-00-000Z_${placeholders.user("annabelle")}-1.jsonl`)
     const odd = [{ id: "../../etc/passwd" }, { id: "../../etc-passwd" }, { id: "a".repeat(500) }, { id: "\u0000/\\" }]
-    const names = [...odd, { id: token }, { timestamp: "." }].map(nameOf)
-    for (const name of names) assert.match(name, /^[\w-][\w.-]{1,170}\.jsonl$/u)
-    assert.strictEqual(new Set(names).size, names.length)
+    const times = [undefined, null, 1_780_000_000_000, "", ".", "_", "../..", "\u0000", { toString: 1 }]
+    const timed = times.flatMap((timestamp) => [{ timestamp }, { timestamp, id: "__proto__" }, { timestamp, id: ".x" }])
+    const named = new Set([...odd, { id: token }, { timestamp: "." }].map(nameOf))
+    const names = [...named, ...timed.map(nameOf)]
+    for (const name of names) {
+      assert.match(name, /^[\w-][\w.-]{1,180}\.jsonl$/u)
+      assert.isTrue(LooseFile.isName(`train/${name}`), `merge takes ${name}`)
+    }
+    assert.strictEqual(named.size, odd.length + 2)
     assert.notInclude(names.join("\n"), token)
   })
 })

@@ -6,9 +6,9 @@ import * as Fs from "node:fs"
 import * as Path from "node:path"
 import { SessionSource } from "@pi-sessions/session-file/SessionSource"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
-import * as ExactSecrets from "../src/ExactSecrets.ts"
+import * as ExactSecrets from "@pi-sessions/redaction/ExactSecrets"
 import { Extract, type ExtractOptions } from "../src/Extract.ts"
-import { assistant, file, header, linked, text, user } from "./support/sessions.ts"
+import { assistant, file, header, linked, text, user } from "@pi-sessions/samples/test/sessions"
 
 const workbench = Effect.gen(function* () {
   const root = yield* temporaryFolder

@@ -5,10 +5,10 @@ import * as Fs from "node:fs"
 import * as Path from "node:path"
 import { SessionSource } from "@pi-sessions/session-file/SessionSource"
 import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
-import { DpoFormat } from "../src/DpoFormat.ts"
+import { DpoFormat } from "@pi-sessions/formats/DpoFormat"
 import { Extract } from "../src/Extract.ts"
-import * as PreferencePairs from "../src/PreferencePairs.ts"
-import { assistant, call, chain, header, result, samples, text, user } from "./support/sessions.ts"
+import * as PreferencePairs from "@pi-sessions/samples/PreferencePairs"
+import { assistant, call, chain, header, result, samples, text, user } from "@pi-sessions/samples/test/sessions"
 
 const told = (file: string) =>
   PreferencePairs.of(samples(file)).map((pair) => {

@@ -7,11 +7,11 @@ import * as Path from "node:path"
 import { type SessionFileError } from "@pi-sessions/session-file/SessionFileError"
 import { SessionSource } from "@pi-sessions/session-file/SessionSource"
 import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
-import * as ExactSecrets from "../src/ExactSecrets.ts"
+import * as ExactSecrets from "@pi-sessions/redaction/ExactSecrets"
 import { Extract, type ExtractOptions } from "../src/Extract.ts"
-import { FormatName } from "../src/FormatName.ts"
-import * as ParquetFile from "../src/ParquetFile.ts"
-import { assistant, call, file, header, linked, result, text, user } from "./support/sessions.ts"
+import { FormatName } from "@pi-sessions/formats/FormatName"
+import * as ParquetFile from "@pi-sessions/formats/files/ParquetFile"
+import { assistant, call, file, header, linked, result, text, user } from "@pi-sessions/samples/test/sessions"
 
 // Made of parts, so that no scanner trips on this file.
 const token = ["ghp", "q8Zr2mXw7KcVt4LsBy9NpEa3JdHf6UgR1oTi"].join("_")

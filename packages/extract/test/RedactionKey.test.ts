@@ -5,7 +5,7 @@ import { Effect } from "effect"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
-import * as RedactionKey from "../src/RedactionKey.ts"
+import * as RedactionKey from "../src/publish/RedactionKey.ts"
 
 const live = <A, E>(effect: Effect.Effect<A, E, NodeServices.NodeServices>) =>
   Effect.provide(effect, NodeServices.layer)

@@ -6,7 +6,7 @@ import * as Fs from "node:fs"
 import * as Path from "node:path"
 import * as process from "node:process"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
-import { type ExternalScanner, scanExternally } from "../src/ExternalScan.ts"
+import { type ExternalScanner, scanExternally } from "../src/publish/ExternalScan.ts"
 
 const SECRET = "what-the-scanner-found"
 

@@ -5,8 +5,8 @@ import { type JsonObject } from "@pi-sessions/core/Json"
 import * as Session from "@pi-sessions/core/Session"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import { SessionDropReason } from "../src/ExtractReport.ts"
-import * as QualityPredicate from "../src/QualityPredicate.ts"
-import * as SessionQuality from "../src/SessionQuality.ts"
+import * as QualityPredicate from "@pi-sessions/samples/QualityPredicate"
+import * as SessionQuality from "@pi-sessions/samples/SessionQuality"
 import {
   assistant,
   call,
@@ -19,7 +19,7 @@ import {
   samples,
   text,
   user
-} from "./support/sessions.ts"
+} from "@pi-sessions/samples/test/sessions"
 
 const factsOf = (lines: string) => SessionQuality.factsOf(Session.readText(lines).tree.getBranch())
 const facts = (...entries: ReadonlyArray<JsonObject>) => factsOf(file(header(), ...linked(entries)))
@@ -209,7 +209,7 @@ describe("tests that passed behind an edit", () => {
 
   it("are seen behind eight programs that run others, not behind more", () => {
     for (const [wrapper, command] of [
-      ["time", "npm test"],
+      ["nohup", "npm test"],
       ["npm", "npm test"],
       ["npm workspace a", "npm test"]
     ] as const) {

@@ -11,17 +11,29 @@ import * as SessionMigration from "@pi-sessions/core/SessionMigration"
 import { SessionSource } from "@pi-sessions/session-file/SessionSource"
 import * as SessionWalk from "@pi-sessions/testing/SessionWalk"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
-import { DropReason } from "../src/DropCounts.ts"
-import { type EntryFate } from "../src/EntryFates.ts"
+import { DropReason } from "@pi-sessions/samples/DropCounts"
+import { type EntryFate } from "@pi-sessions/samples/EntryFates"
 import { Extract } from "../src/Extract.ts"
 import { type SampleOptions } from "../src/ExtractOptions.ts"
 import { type ReportRow } from "../src/ExtractReport.ts"
-import { LINE_FORMATS } from "./support/formats.ts"
-import { type LocalModel } from "../src/LocalModel.ts"
+import { LINE_FORMATS } from "@pi-sessions/formats/test/formats"
+import { type LocalModel } from "@pi-sessions/formats/model/LocalModel"
 import * as SessionSamples from "../src/SessionSamples.ts"
-import { isConversation } from "../src/internal/sessionFacts.ts"
-import * as Models from "./support/models.ts"
-import { assistant, call, chain, file, header, image, linked, message, result, text, user } from "./support/sessions.ts"
+import { isConversation } from "@pi-sessions/samples/SessionFacts"
+import * as Models from "@pi-sessions/formats/test/models"
+import {
+  assistant,
+  call,
+  chain,
+  file,
+  header,
+  image,
+  linked,
+  message,
+  result,
+  text,
+  user
+} from "@pi-sessions/samples/test/sessions"
 
 const FIXTURES = Path.resolve(import.meta.dirname, "../../../fixtures")
 const KEY = "0".repeat(64)

@@ -11,10 +11,11 @@ import { SessionSource } from "@pi-sessions/session-file/SessionSource"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import { Extract, type ExtractOptions } from "../src/Extract.ts"
-import * as MinHash from "../src/MinHash.ts"
-import * as Splits from "../src/Splits.ts"
-import { type Made, generate, wordOf, words, write } from "./support/manySessions.ts"
-import * as Sessions from "./support/sessions.ts"
+import * as MinHash from "../src/plan/MinHash.ts"
+import { type Split } from "@pi-sessions/formats/Split"
+import * as Splits from "../src/plan/Splits.ts"
+import { type Made, generate, wordOf, words, write } from "@pi-sessions/samples/test/manySessions"
+import * as Sessions from "@pi-sessions/samples/test/sessions"
 
 const SESSIONS = Number(process.env["PI_SESSIONS_FUZZ"] || 1000)
 
@@ -246,7 +247,7 @@ describe("Splits.assign", () => {
 
   it("leaves out a new session that ties two splits together, and only that", () => {
     const sessions = [session("a", "f"), session("b", "f"), session("c", "f")]
-    const recorded = new Map<string, Splits.Split>([
+    const recorded = new Map<string, Split>([
       [Splits.keyOf("a"), "train"],
       [Splits.keyOf("b"), "validation"]
     ])

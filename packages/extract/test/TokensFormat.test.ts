@@ -11,14 +11,25 @@ import { SessionSource } from "@pi-sessions/session-file/SessionSource"
 import * as PiVersion from "@pi-sessions/testing/PiVersion"
 import * as SessionWalk from "@pi-sessions/testing/SessionWalk"
 import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
-import { type AssistantMessage, type ChatMessage, markedMessages } from "../src/ChatMessages.ts"
+import { type AssistantMessage, type ChatMessage, markedMessages } from "@pi-sessions/formats/chat/ChatMessages"
 import { Extract, type ExtractOptions } from "../src/Extract.ts"
-import * as SampleCut from "../src/SampleCut.ts"
-import { IGNORED, TokensFormat, type TokensSample } from "../src/TokensFormat.ts"
-import { type TrainingSample } from "../src/TrainingSample.ts"
-import { fixtureSamples, linesOf, refusal } from "./support/formats.ts"
-import { MODELS, type ModelName, bracketed, directoryOf, load, runsOf } from "./support/models.ts"
-import { assistant, call, chain, file, header, linked, result, sample, text, user } from "./support/sessions.ts"
+import * as SampleCut from "@pi-sessions/samples/SampleCut"
+import { IGNORED, TokensFormat, type TokensSample } from "@pi-sessions/formats/TokensFormat"
+import { type TrainingSample } from "@pi-sessions/samples/TrainingSample"
+import { fixtureSamples, linesOf, refusal } from "@pi-sessions/formats/test/formats"
+import { MODELS, type ModelName, bracketed, directoryOf, load, runsOf } from "@pi-sessions/formats/test/models"
+import {
+  assistant,
+  call,
+  chain,
+  file,
+  header,
+  linked,
+  result,
+  sample,
+  text,
+  user
+} from "@pi-sessions/samples/test/sessions"
 
 const GOLDEN = new URL("golden/", import.meta.url)
 const WRITE = process.env["PI_SESSIONS_WRITE_GOLDEN"] === "1"

@@ -4,6 +4,7 @@
  */
 import { type Json, type JsonObject, isObject, isOptional, objectAt, stringAt } from "@pi-sessions/core/Json"
 import { type SessionLine } from "@pi-sessions/core/SessionLine"
+import * as ValueText from "@pi-sessions/core/ValueText"
 import { type Assistant, type Chunk, type Interrupted } from "./Thread.ts"
 import { type ChunkLine } from "./internal/chunkLine.ts"
 
@@ -63,6 +64,7 @@ export class ChunkRuns {
   /** No answer will come any more. */
   end(): Cut | undefined {
     const run = this.#run
+    const messageId = this.#first?.messageId
     this.#run = []
     const last = run.at(-1)
     if (last === undefined) return undefined
@@ -74,7 +76,7 @@ export class ChunkRuns {
       id: stringAt(value, "id") ?? "",
       ...(createdAt === undefined ? {} : { createdAt }),
       type: "interrupted",
-      payload: { parts }
+      payload: { ...(messageId === undefined ? {} : { messageId }), parts }
     }
     return { entry, at: this.#at }
   }
@@ -112,7 +114,7 @@ const holds = (content: Assistant["content"], text: string): boolean => {
     if (typeof said === "string" && said.includes(text)) return true
     if (typeof thinking === "string" && thinking.includes(text)) return true
   }
-  return JSON.stringify(content).includes(JSON.stringify(text).slice(1, -1))
+  return ValueText.stringify(content).includes(JSON.stringify(text).slice(1, -1))
 }
 
 const joined = (run: ReadonlyArray<SessionLine>): Interrupted["payload"]["parts"] => {

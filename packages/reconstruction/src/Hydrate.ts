@@ -15,6 +15,7 @@ import {
 import { SessionTarget, type Written } from "@pi-sessions/session-file/SessionTarget"
 import * as SessionDiagnostic from "@pi-sessions/core/SessionDiagnostic"
 import * as LosslessHydration from "./LosslessHydration.ts"
+import * as MirrorLag from "./MirrorLag.ts"
 import * as RawTurns from "./RawTurns.ts"
 import * as SemanticHydration from "./SemanticHydration.ts"
 import { type Thread, formatDiagnostic } from "./Thread.ts"
@@ -33,13 +34,13 @@ export class NothingToHydrate extends Schema.TaggedError<NothingToHydrate>()("No
   }
 }
 
-/** `--mode lossless` was asked for and the thread cannot give the file back byte for byte. */
+/** `--mode lossless` was asked for and the thread cannot give the file back byte for byte, or shows that it is behind. */
 export class LineageIncomplete extends Schema.TaggedError<LineageIncomplete>()("LineageIncomplete", {
   ref: Schema.String,
   gaps: Schema.Array(Schema.String)
 }) {
   override get message(): string {
-    return `thread ${this.ref}: cannot hydrate without loss: ${listed(this.gaps)}. Use --mode auto to hydrate what there is`
+    return `thread ${this.ref}: cannot hydrate without loss: ${listed(this.gaps)}. Start Pi with pi-mirror where the session file is, which sends what is missing, or use --mode auto to hydrate what there is`
   }
 }
 
@@ -86,6 +87,8 @@ export interface Hydration extends Written {
   readonly summary?: SemanticHydration.Summary
   /** Thread entries that were not used, by type: chunks, request contexts, types unknown here. */
   readonly passedOver: { readonly [type: string]: number }
+  /** What the thread shows of lines that Pi wrote and the thread does not hold; for hydration byte for byte. */
+  readonly behind: ReadonlyArray<MirrorLag.Lag>
   /** What a person should know: losses, damage. One sentence each. */
   readonly warnings: ReadonlyArray<string>
 }
@@ -159,6 +162,7 @@ export class Hydrate extends Context.Service<
           cwd: stringAt(header, "cwd") ?? "",
           entries: built.session.tree.getEntries().length,
           ...(built.summary === undefined ? {} : { summary: built.summary }),
+          behind: built.behind,
           passedOver: Object.fromEntries(thread.passedOver),
           warnings: [...damage, ...built.warnings]
         }
@@ -184,6 +188,7 @@ interface Built {
   readonly session: Session.Session
   readonly mode: Hydration["mode"]
   readonly summary?: SemanticHydration.Summary
+  readonly behind: ReadonlyArray<MirrorLag.Lag>
   readonly warnings: ReadonlyArray<string>
 }
 
@@ -204,12 +209,16 @@ const build = Effect.fnUntraced(function* (
   if (mode !== "semantic") {
     const gaps = lineage === undefined ? ["it holds no raw lines"] : LosslessHydration.gaps(lineage)
     if (lineage !== undefined && gaps.length === 0) {
+      const behind = MirrorLag.find(thread, lineage)
+      const known = behind.filter(({ certain }) => certain).map(({ reason }) => reason)
+      if (mode === "lossless" && known.length > 0) return yield* new LineageIncomplete({ ref, gaps: known })
       const session = LosslessHydration.assemble(lineage, options.keepCwd === true ? undefined : cwd)
-      const later = RawTurns.laterTurns(thread, lineage)
-      if (later > 0) warnings.push(`turns in the thread after the last raw line, not in the file: ${later}`)
+      for (const { certain, reason } of behind) {
+        warnings.push(`the thread ${certain ? "is" : "may be"} behind the session file: ${reason}`)
+      }
       for (const diagnostic of session.diagnostics)
         warnings.push(`in the session: ${SessionDiagnostic.format(diagnostic)}`)
-      return { session, mode: "lossless", warnings }
+      return { session, mode: "lossless", behind, warnings }
     }
     if (mode === "lossless") return yield* new LineageIncomplete({ ref, gaps })
     if (lineage !== undefined) warnings.push(`the raw lines are not complete (${listed(gaps)}); hydrated semantically`)
@@ -236,5 +245,5 @@ const build = Effect.fnUntraced(function* (
   const left = options.tools === "omit" ? "left out" : "written as text"
   if (unansweredCalls > 0) warnings.push(`tool calls without a result, written as text: ${unansweredCalls}`)
   if (orphanResults > 0) warnings.push(`tool results without a call, ${left}: ${orphanResults}`)
-  return { session: hydrated.session, mode: "semantic", summary: hydrated.summary, warnings }
+  return { session: hydrated.session, mode: "semantic", summary: hydrated.summary, behind: [], warnings }
 })

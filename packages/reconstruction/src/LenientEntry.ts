@@ -14,6 +14,10 @@ import {
 } from "./Thread.ts"
 
 type Check = (value: Json) => boolean
+/** By field. A map, because the keys of an entry may be `__proto__` or the name of a method of every object. */
+type Checks = ReadonlyMap<string, Check>
+
+const checksOf = (checks: { readonly [key: string]: Check }): Checks => new Map(Object.entries(checks))
 
 const text: Check = (value) => typeof value === "string"
 const number: Check = (value) => typeof value === "number"
@@ -25,37 +29,35 @@ const attachments: Check = (value) =>
   isArray(value) && value.every((one) => isObject(one) && typeof one["mimeType"] === "string")
 
 /** Optional fields of the payloads by type of entry. */
-const OPTIONAL: { readonly [type: string]: { readonly [key: string]: Check } } = {
-  chat: { text, author, attachments },
-  "pi.assistant": {
-    api: text,
-    provider: text,
-    model: text,
-    usage: (value) => isUsage(value),
-    stopReason: text,
-    errorMessage: text,
-    timestamp: number
-  },
-  "pi.tool_result": { toolCallId: text, toolName: text, isError: flag, timestamp: number },
-  "pi.compaction": { tokensBefore: number, keptFrom: text }
-}
+const OPTIONAL: ReadonlyMap<Json | undefined, Checks> = new Map([
+  ["chat", checksOf({ text, author, attachments })],
+  [
+    "pi.assistant",
+    checksOf({
+      api: text,
+      provider: text,
+      model: text,
+      usage: (value) => isUsage(value),
+      stopReason: text,
+      errorMessage: text,
+      timestamp: number
+    })
+  ],
+  ["pi.tool_result", checksOf({ toolCallId: text, toolName: text, isError: flag, timestamp: number })],
+  ["pi.compaction", checksOf({ tokensBefore: number, keptFrom: text })]
+])
 
-const ENTRY: { readonly [key: string]: Check } = { threadId: text, createdAt: text }
+const ENTRY = checksOf({ threadId: text, createdAt: text })
 
-const without = (
-  object: JsonObject,
-  checks: { readonly [key: string]: Check },
-  wrong: Array<string>,
-  prefix: string
-): JsonObject => {
-  const kept: Record<string, Json | undefined> = {}
-  for (const [key, value] of Object.entries(object)) {
-    const check = checks[key]
-    if (value === undefined || check === undefined || check(value)) kept[key] = value
+const without = (object: JsonObject, checks: Checks, wrong: Array<string>, prefix: string): JsonObject => {
+  const kept = Object.entries(object).filter(([key, value]) => {
+    const check = checks.get(key)
+    if (value === undefined || check === undefined || check(value)) return true
     // A null is how many programs write "absent": nothing to report.
-    else if (value !== null) wrong.push(`${prefix}${key}`)
-  }
-  return kept
+    if (value !== null) wrong.push(`${prefix}${key}`)
+    return false
+  })
+  return Object.fromEntries(kept)
 }
 
 /** The entry without its wrong optional fields, and the names of those that held something. */
@@ -69,7 +71,7 @@ export const lenient = (entry: JsonObject): { readonly entry: JsonObject; readon
       : entry
   const checked = without(dated, ENTRY, wrong, "")
   const payload = objectAt(entry, "payload")
-  const checks = OPTIONAL[String(entry["type"])]
+  const checks = OPTIONAL.get(entry["type"])
   if (payload === undefined || checks === undefined) return { entry: checked, wrong }
   return { entry: { ...checked, payload: without(payload, checks, wrong, "payload.") }, wrong }
 }

@@ -8,7 +8,9 @@
  */
 import { createHash } from "node:crypto"
 import * as Schema from "effect/Schema"
+import * as EntryId from "@pi-sessions/core/EntryId"
 import { type Json, type JsonObject, isObject, objectAt, stringAt } from "@pi-sessions/core/Json"
+import * as ValueText from "@pi-sessions/core/ValueText"
 import { Assistant, Compaction, ToolResult } from "./Thread.ts"
 import { parseJson } from "./internal/parseJson.ts"
 
@@ -40,7 +42,7 @@ export const project = (entry: JsonObject): Projected | undefined => {
       ...(tokensBefore === undefined ? {} : { tokensBefore })
     }
     return isCompaction(payload)
-      ? { type: "pi.compaction", n: numberOf("pi.compaction", at, JSON.stringify(payload)), payload }
+      ? { type: "pi.compaction", n: numberOf("pi.compaction", at, ValueText.stringify(payload)), payload }
       : undefined
   }
   const message = entry["type"] === "message" ? objectAt(entry, "message") : undefined
@@ -49,10 +51,10 @@ export const project = (entry: JsonObject): Projected | undefined => {
   // Messages carry the millisecond they were made in; one that does not is told from others by its entry.
   const when = typeof payload["timestamp"] === "number" ? "" : at
   if (role === "assistant" && isAssistant(payload)) {
-    return { type: "pi.assistant", n: numberOf("pi.assistant", when, JSON.stringify(payload)), payload }
+    return { type: "pi.assistant", n: numberOf("pi.assistant", when, ValueText.stringify(payload)), payload }
   }
   if (role === "toolResult" && isToolResult(payload)) {
-    return { type: "pi.tool_result", n: numberOf("pi.tool_result", when, JSON.stringify(payload)), payload }
+    return { type: "pi.tool_result", n: numberOf("pi.tool_result", when, ValueText.stringify(payload)), payload }
   }
   return undefined
 }
@@ -65,24 +67,24 @@ export const entryOf = (line: string): JsonObject | undefined => {
 
 /** The entries of a session file as far as compactions need them: who follows whom, and what was projected of each. */
 export class ProjectionIndex {
-  readonly #entries = new Map<string, { readonly parentId: string | undefined; readonly n: number | undefined }>()
+  readonly #entries = new Map<string, { readonly parentId: string | null; readonly n: number | undefined }>()
   /** Bytes of the file that were indexed. */
   upTo = 0
 
   add(entry: JsonObject): void {
-    const id = stringAt(entry, "id")
-    if (id === undefined || entry["type"] === "session") return
-    this.#entries.set(id, { parentId: stringAt(entry, "parentId"), n: project(entry)?.n })
+    const id = EntryId.read(entry["id"])
+    if (id === null || entry["type"] === "session") return
+    this.#entries.set(id, { parentId: EntryId.read(entry["parentId"]), n: project(entry)?.n })
   }
 
   /** The first projected entry that a compaction keeps, if that can be told. */
   keptFrom(compaction: JsonObject): number | undefined {
-    const kept = stringAt(compaction, "firstKeptEntryId")
-    if (kept === undefined) return undefined
+    const kept = EntryId.read(compaction["firstKeptEntryId"])
+    if (kept === null) return undefined
     let n: number | undefined
-    let id = stringAt(compaction, "parentId")
+    let id = EntryId.read(compaction["parentId"])
     // A damaged file may hold a cycle.
-    for (let steps = 0; id !== undefined && steps <= this.#entries.size; steps++) {
+    for (let steps = 0; id !== null && steps <= this.#entries.size; steps++) {
       const entry = this.#entries.get(id)
       if (entry === undefined) return undefined
       n = entry.n ?? n

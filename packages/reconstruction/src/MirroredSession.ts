@@ -5,6 +5,9 @@
  * The thread is read, once and whole, when its own record does not say where the file goes on: when there is no record
  * of a session that is not new, when Pi has rewritten the file, and when the sink had entries already that are not known
  * to have arrived from here. Those may be another place's, under the same ids, and only their bytes tell.
+ *
+ * When the thread turns out to lack a line that was acknowledged, or one before the last that it holds, the lines from
+ * there on are sent again. If it lacks that line still, mirroring fails: its server acknowledges what it does not keep.
  */
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
@@ -13,9 +16,10 @@ import * as Option from "effect/Option"
 import * as LosslessHydration from "./LosslessHydration.ts"
 import { type MirrorChunks } from "./MirrorChunks.ts"
 import { type MirrorRecord, type MirrorStore } from "./MirrorStore.ts"
-import { type MirrorTrouble, fromFile, fromSink, fromSource } from "./MirrorTrouble.ts"
+import { type MirrorTrouble, Refused, fromFile, fromSink, fromSource } from "./MirrorTrouble.ts"
 import { type FollowLimits, type FollowState } from "./SessionFollower.ts"
 import * as Follower from "./SessionFollower.ts"
+import { type Thread } from "./Thread.ts"
 import { ThreadSink } from "./ThreadSink.ts"
 import { ThreadSource } from "./ThreadSource.ts"
 
@@ -59,6 +63,17 @@ const signatureOf = Effect.fnUntraced(function* (file: string): Effect.fn.Return
 const holds = (state: FollowState, lineage: LosslessHydration.Lineage): boolean =>
   state.seq >= [...lineage.lines.keys()].reduce((last, seq) => Math.max(last, seq), 0)
 
+/** The thread without raw lines that say they belong to another one; a server may answer with the wrong thread. */
+const own = (thread: Thread, threadId: string): Thread => ({
+  ...thread,
+  entries: thread.entries.filter(
+    (entry) =>
+      (entry.type !== "pi.session_header" && entry.type !== "pi.session_entry") ||
+      entry.threadId === undefined ||
+      entry.threadId === threadId
+  )
+})
+
 /** The session of a record, which goes on where the record says. */
 export const make = Effect.fnUntraced(function* (
   record: MirrorRecord,
@@ -73,6 +88,9 @@ export const make = Effect.fnUntraced(function* (
   let copiedUntil = copied
   /** The file's signature when there was nothing new. */
   let seen = ""
+
+  /** Id of the raw line that the thread lacked when it was read last. */
+  let missing: string | undefined
 
   /** Whether the record on disk says less than it should. */
   let unsaved = false
@@ -93,7 +111,7 @@ export const make = Effect.fnUntraced(function* (
   /** What the thread holds of the session, in its highest generation. */
   const lineage = Effect.suspend(() =>
     source.thread(state.threadId).pipe(
-      Effect.map((thread) => LosslessHydration.choose(thread, state.sessionId)),
+      Effect.map((thread) => LosslessHydration.choose(own(thread, state.threadId), state.sessionId)),
       Effect.catchIf(
         (error) => error.why === "absent",
         () => Effect.undefined
@@ -102,15 +120,30 @@ export const make = Effect.fnUntraced(function* (
     )
   )
 
-  /** Finds out from the thread where the file goes on; `otherwise` when the thread holds nothing of it. */
-  const place = Effect.fnUntraced(function* (otherwise: FollowState) {
+  /**
+   * Finds out from the thread where the file goes on. `acknowledged` is as far as the sink says it has come. Fails when
+   * the thread lacks the same line as the last time.
+   */
+  const place = Effect.fnUntraced(function* (acknowledged: FollowState) {
     const held = yield* lineage
     const size = yield* Effect.provideContext(sizeOf(file), files)
-    const found = held === undefined ? otherwise : yield* Effect.mapError(follower.adopt(state, held), fromFile)
-    const all = held !== undefined && found.generation === held.generation && holds(found, held)
+    const found =
+      held === undefined
+        ? Follower.initial(acknowledged, acknowledged.generation)
+        : yield* Effect.mapError(follower.adopt(state, held), fromFile)
+    const isShort = found.generation === acknowledged.generation && found.seq < acknowledged.seq
+    const isHeld = held !== undefined && found.generation === held.generation
+    const hasGap = isHeld && !holds(found, held)
+    const lacks = isShort || hasGap ? Follower.rawId(found, found.seq + 1) : undefined
+    if (lacks !== undefined && lacks === missing) {
+      const { threadId } = state
+      const reason = `thread ${threadId} lacks ${lacks}, although its server acknowledges that entry each time`
+      return yield* new Refused({ threadId, reason })
+    }
+    missing = lacks
     state = found
     placed = true
-    copiedUntil = all ? 0 : size
+    copiedUntil = isHeld && lacks === undefined ? 0 : size
     yield* save
   })
 
@@ -131,6 +164,7 @@ export const make = Effect.fnUntraced(function* (
     const live =
       chunks === undefined || chunks.isEmpty ? [] : chunks.take(threadId, DateTime.formatIso(yield* DateTime.now))
     if (read._tag === "Rewritten") {
+      missing = undefined
       yield* place(Follower.initial(from, from.generation + 1))
       return true
     }
@@ -140,7 +174,9 @@ export const make = Effect.fnUntraced(function* (
       return false
     }
     const { repeated } = yield* Effect.mapError(sink.append(threadId, [...live, ...read.entries]), fromSink)
-    if (repeated > 0 && from.byteOffset >= copiedUntil) {
+    // Where the file was copied from another session, its projections may repeat; its raw lines are new.
+    const mayRepeat = from.byteOffset >= copiedUntil ? 0 : read.entries.length - (read.state.seq - from.seq)
+    if (repeated > mayRepeat) {
       // Sent from here before a crash or a lost answer, or from another place that went on with the same session.
       yield* place(read.state)
       return true

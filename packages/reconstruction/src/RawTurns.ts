@@ -4,6 +4,7 @@
  * at the line before the gap.
  */
 import { type Json, type JsonObject, isArray, isObject, objectAt, stringAt } from "@pi-sessions/core/Json"
+import * as ValueText from "@pi-sessions/core/ValueText"
 import { contentText } from "@pi-sessions/core/ModelContext"
 import { SessionEntry } from "@pi-sessions/core/SessionLine"
 import { SessionReader } from "@pi-sessions/core/SessionReader"
@@ -50,9 +51,9 @@ const keyOf = (type: string, payload: JsonObject): string | undefined => {
     case "chat":
       return payload["role"] === "user" ? `user:${stringAt(payload, "text")?.trim()}` : undefined
     case "pi.assistant":
-      return `assistant:${JSON.stringify(payload["content"])}`
+      return `assistant:${ValueText.stringify(payload["content"] ?? null)}`
     case "pi.tool_result":
-      return `result:${stringAt(payload, "toolCallId")}:${JSON.stringify(payload["content"])}`
+      return `result:${stringAt(payload, "toolCallId")}:${ValueText.stringify(payload["content"] ?? null)}`
     case "pi.compaction":
       return `compaction:${stringAt(payload, "summary")}`
     default:
@@ -87,8 +88,8 @@ const projected = (entry: SessionEntry, idOf: (entryId: string) => string): Json
     const keptFrom = typeof firstKeptEntryId === "string" ? idOf(firstKeptEntryId) : undefined
     return of("pi.compaction", { summary, tokensBefore, keptFrom })
   }
-  // Labels and edits point at entries by ids that are made anew.
-  return entry.type === "label" || entry.type === "context_edit" ? undefined : of("raw", payload)
+  // Labels and edits point at entries by ids that are made anew; without a type there is nothing to tell.
+  return ["label", "context_edit", ""].includes(entry.type) ? undefined : of("raw", payload)
 }
 
 const userChat = (message: JsonObject): JsonObject => {
@@ -137,33 +138,79 @@ export const substitute = (thread: Thread, lineage: Lineage): ReadonlyArray<Thre
   })
 }
 
-/** How many of the thread's turns after its last raw line the raw lines do not hold; what `substitute` would leave of them. */
-export const laterTurns = (thread: Thread, lineage: Lineage): number => {
+/** Ids of the session entries in a raw line: one, none in a damaged line, several in one that was glued. */
+export const entryIdsOf = (raw: RawEntry): ReadonlyArray<string> =>
+  typeof raw.entryId === "string" ? [raw.entryId] : read(raw).flatMap(({ entry }) => entry.id ?? [])
+
+/** Whether a line of the lineage is an answer of a model. */
+export const hasAnswer = (lineage: Lineage): boolean => {
+  const roles = new Set(["assistant"])
+  for (const raw of lineage.lines.values()) {
+    if (mayHold(raw, roles) && read(raw).some(({ entry }) => entry.role === "assistant")) return true
+  }
+  return false
+}
+
+/** Turns of a thread, by the words that lines of a session spell them with. */
+const LATER = new Map([
+  ["chat", ["user", "assistant"]],
+  ["pi.assistant", ["assistant"]],
+  ["pi.tool_result", ["toolResult"]],
+  ["pi.compaction", ["compaction"]]
+])
+
+/** What an answer says, which a `chat` may repeat. */
+const wordsKey = (text: string): string => `words:${text.trim()}`
+
+const laterKey = (entry: ThreadEntry): string | undefined => {
+  if (!LATER.has(entry.type) || entry.type === "interrupted") return undefined
+  if (entry.type === "chat" && entry.payload.role === "assistant") return wordsKey(entry.payload.text ?? "")
+  return keyOf(entry.type, { ...entry.payload })
+}
+
+/** Turns after the thread's last raw line that no raw line holds: those that Pi took, and chats. */
+export const laterTurns = (thread: Thread, lineage: Lineage): { readonly pi: number; readonly chats: number } => {
+  const counts = { pi: 0, chats: 0 }
   const last = thread.entries.findLastIndex((entry) => entry.type === "pi.session_entry")
-  const later = thread.entries.slice(last + 1).filter(({ type }) => type === "pi.assistant" || type === "chat")
-  if (later.length === 0) return 0
-  const keyOfEntry = (entry: ThreadEntry): string | undefined =>
-    entry.type === "pi.assistant" || entry.type === "chat" ? keyOf(entry.type, { ...entry.payload }) : undefined
+  const later = thread.entries.slice(last + 1).filter(({ type }) => LATER.has(type))
+  if (later.length === 0) return counts
   /** How many lines are left for a turn to repeat, by the keys of the later turns. */
   const left = new Map<string | undefined, number>()
-  for (const entry of later) left.set(keyOfEntry(entry), 0)
+  for (const entry of later) left.set(laterKey(entry), 0)
   // Lines of other roles need not be decoded.
-  const roles = new Set(later.map(({ type }) => (type === "chat" ? "user" : "assistant")))
-  for (const raw of lineage.lines.values()) {
+  const roles = new Set(later.flatMap(({ type }) => LATER.get(type) ?? []))
+  for (const raw of linesBeside(thread, lineage)) {
     for (const { entry } of mayHold(raw, roles) ? read(raw) : []) {
-      const made = projected(entry, (id) => id)
-      const key = made === undefined ? undefined : keyOf(String(made["type"]), objectAt(made, "payload") ?? {})
-      if (key !== undefined && left.has(key)) left.set(key, (left.get(key) ?? 0) + 1)
+      for (const key of lineKeys(entry)) {
+        const count = left.get(key)
+        if (count !== undefined) left.set(key, count + 1)
+      }
     }
   }
-  let count = 0
   thread.entries.forEach((entry, index) => {
-    const key = keyOfEntry(entry)
+    const key = laterKey(entry)
     const lines = key === undefined ? 0 : (left.get(key) ?? 0)
     if (lines > 0) left.set(key, lines - 1)
-    else if (index > last && (entry.type === "pi.assistant" || entry.type === "chat")) count++
+    else if (index > last && LATER.has(entry.type)) counts[entry.type === "chat" ? "chats" : "pi"]++
   })
-  return count
+  return counts
+}
+
+/** The lines of the lineage, and those of other sessions in the thread: a projection does not say whose it is. */
+function* linesBeside(thread: Thread, lineage: Lineage): Generator<RawEntry> {
+  yield* lineage.lines.values()
+  for (const { payload, type } of thread.entries) {
+    if (type === "pi.session_entry" && payload.sessionId !== lineage.sessionId) yield payload
+  }
+}
+
+const lineKeys = (entry: SessionEntry): ReadonlyArray<string> => {
+  const made = projected(entry, (id) => id)
+  const payload = made === undefined ? undefined : objectAt(made, "payload")
+  if (made === undefined || payload === undefined) return []
+  const key = keyOf(String(made["type"]), payload)
+  const words = made["type"] === "pi.assistant" ? [wordsKey(contentText(payload["content"]))] : []
+  return key === undefined ? words : [key, ...words]
 }
 
 /** Whether a line may be a message of one of these roles: no is certain. */

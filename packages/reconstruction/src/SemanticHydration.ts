@@ -6,6 +6,7 @@
 import { type UnknownBlock, isImageBlock, isTextBlock, isThinkingBlock } from "@pi-sessions/core/ContentBlock"
 import * as EntryId from "@pi-sessions/core/EntryId"
 import { type JsonObject, objectAt } from "@pi-sessions/core/Json"
+import * as ValueText from "@pi-sessions/core/ValueText"
 import * as Session from "@pi-sessions/core/Session"
 import { HYDRATED_ENTRY_TYPE, HYDRATED_FIELD } from "@pi-sessions/core/SessionHeader"
 import { HeaderLine, SessionEntry } from "@pi-sessions/core/SessionLine"
@@ -74,6 +75,10 @@ class LinearWriter {
   readonly #ids = new Set<string>()
   /** Index of the first session entry made of each thread entry, by thread entry id. */
   readonly #firstOf = new Map<string, number>()
+  /** For each session entry, the position of it or of the nearest one before it that is no tool result. */
+  readonly #sendable: Array<number> = []
+  /** Thread entries that made nothing, with a later one to go on from: a long gap is walked once. */
+  readonly #gaps = new Map<number, number>()
   #timestamp = EPOCH
   #count = {
     userTurns: 0,
@@ -149,6 +154,8 @@ class LinearWriter {
     const mark = isAnswer ? { [HYDRATED_FIELD]: true } : {}
     const entry = SessionEntry.make({ type, id, parentId, timestamp: this.#timestampOf(source), ...rest, ...mark })
     this.#entries.push(entry)
+    const at = this.#entries.length - 1
+    this.#sendable.push(entry.role === "toolResult" ? (this.#sendable[at - 1] ?? -1) : at)
     if (!this.#firstOf.has(source.id)) this.#firstOf.set(source.id, this.#entries.length - 1)
   }
 
@@ -307,15 +314,17 @@ class LinearWriter {
     const end = this.#indexOf.get(compaction.id) ?? 0
     const start = keptFrom === undefined ? undefined : this.#indexOf.get(keptFrom)
     if (start === undefined) return undefined
-    for (let index = start; index < end; index++) {
+    const passed: Array<number> = []
+    let kept: string | undefined
+    let index = start
+    for (; index < end; index = this.#gaps.get(index) ?? index + 1) {
       const made = this.#firstOf.get(entries[index]?.id ?? "")
-      if (made === undefined) continue
-      let at = made
-      while (at >= 0 && this.#entries[at]?.role === "toolResult") at--
-      const id = this.#entries[at]?.id
-      if (id) return id
+      kept = made === undefined ? undefined : (this.#entries[this.#sendable[made] ?? -1]?.id ?? undefined)
+      if (kept !== undefined) break
+      passed.push(index)
     }
-    return undefined
+    for (const at of passed) this.#gaps.set(at, index)
+    return kept
   }
 
   /** An entry that adds nothing to the context, for a compaction that keeps nothing: both Pis then send the summary only. */
@@ -325,7 +334,7 @@ class LinearWriter {
   }
 }
 
-const callText = (name: string, args: JsonObject): string => `${name} ${JSON.stringify(args)}`
+const callText = (name: string, args: JsonObject): string => `${name} ${ValueText.stringify(args)}`
 
 /** An assistant message holds no images. */
 const imageAsText = (block: JsonObject): JsonObject =>
@@ -335,7 +344,7 @@ const imageAsText = (block: JsonObject): JsonObject =>
 const unknownBlock = (block: UnknownBlock): ReadonlyArray<JsonObject> =>
   isImageBlock(block)
     ? [{ type: "text", text: "[image]" }]
-    : [{ type: "text", text: `[block of type ${block.type}] ${JSON.stringify(block)}` }]
+    : [{ type: "text", text: `[block of type ${block.type}] ${ValueText.stringify(block)}` }]
 
 const chatContent = (chat: Chat): string | ReadonlyArray<JsonObject> => {
   const text = chat.text ?? ""

@@ -14,6 +14,7 @@ import * as Option from "effect/Option"
 import type * as PlatformError from "effect/PlatformError"
 import * as Schema from "effect/Schema"
 import { type JsonObject, stringAt } from "@pi-sessions/core/Json"
+import * as ValueText from "@pi-sessions/core/ValueText"
 import { type Lineage } from "./LosslessHydration.ts"
 import { ProjectionIndex, entryOf, project, projectionId } from "./MirrorProjection.ts"
 
@@ -205,7 +206,7 @@ const sameButCwd = (known: { readonly line?: string }, line: Buffer): boolean =>
   const mirrored = known.line === undefined ? undefined : entryOf(known.line)
   const own = entryOf(line.toString("utf8"))
   if (mirrored === undefined || own === undefined) return false
-  return JSON.stringify({ ...mirrored, cwd: "" }) === JSON.stringify({ ...own, cwd: "" })
+  return ValueText.stringify({ ...mirrored, cwd: "" }) === ValueText.stringify({ ...own, cwd: "" })
 }
 
 const readAt = (file: FileSystem.File, offset: number, length: number) =>

@@ -106,9 +106,18 @@ export interface Interrupted {
   readonly createdAt?: string
   readonly type: "interrupted"
   readonly payload: {
+    readonly messageId?: string
     /** Pieces of one kind in a row are joined: `text`, `thinking`, `toolCall`. */
     readonly parts: ReadonlyArray<{ readonly type: string; readonly text: string }>
   }
+}
+
+/** What a `pi.request_context` says of its place. */
+export interface Request {
+  readonly createdAt?: string
+  readonly sessionId: string
+  /** The entry that Pi stood at. */
+  readonly afterEntryId?: string
 }
 
 /** An entry of a session, from a raw line that survived: it is written as it is, with another id and parent. */
@@ -149,6 +158,8 @@ export interface Thread {
   readonly id: string
   /** Entries that hydration uses, in thread order, each id once; interrupted answers stand where their last chunk stood. */
   readonly entries: ReadonlyArray<ThreadEntry>
+  /** Requests that Pi made to a model, in thread order. */
+  readonly requests: ReadonlyArray<Request>
   /** Entries that were read but not used, by type: chunks, request contexts, types unknown here. */
   readonly passedOver: ReadonlyMap<string, number>
   /** How many entries came again with an id seen before; delivery is at least once. */

@@ -12,10 +12,10 @@ import type * as PlatformError from "effect/PlatformError"
 import * as Semaphore from "effect/Semaphore"
 import * as Stream from "effect/Stream"
 import { isObject, stringAt } from "@pi-sessions/core/Json"
+import { valueOf } from "@pi-sessions/core/LineValue"
 import { SessionEntry, type SessionLine } from "@pi-sessions/core/SessionLine"
 import { SessionReader } from "@pi-sessions/core/SessionReader"
 import * as SafeWrite from "@pi-sessions/session-file/SafeWrite"
-import { parseJson } from "./internal/parseJson.ts"
 
 /** An entry ready to be stored: its id, and its JSON text, which is one line. */
 export interface EntryText {
@@ -152,7 +152,7 @@ export const make = Effect.fnUntraced(function* (
 
 /** The id in a line. Thread entries of type `session` read as headers, so lines that are no entries are parsed. */
 const idOf = (line: SessionLine): string | undefined => {
-  if (line instanceof SessionEntry) return line.id ?? undefined
-  const value = parseJson(line.text)
-  return isObject(value) ? stringAt(value, "id") : undefined
+  if (line instanceof SessionEntry) return typeof line.idValue === "string" ? line.idValue : undefined
+  const value = valueOf(line)
+  return value !== undefined && isObject(value) ? stringAt(value, "id") : undefined
 }

@@ -64,7 +64,7 @@ const readPage = (endpoint: ThreadEndpoint, body: Uint8Array): Effect.Effect<Pag
     const { reason, truncated } = page.failure
     return Effect.fail(endpoint.damaged(`the answer is no page of entries: ${reason}`, truncated))
   }
-  const next = page.success.frame["next"] ?? null
+  const next = page.success.frame["next"]
   if (next !== null && typeof next !== "string") {
     return Effect.fail(endpoint.damaged("the answer is no page of entries: next is neither a cursor nor null", false))
   }

@@ -5,7 +5,7 @@
  */
 import * as Exit from "effect/Exit"
 import * as Schema from "effect/Schema"
-import { type Json, type JsonObject, isArray, isObject, stringAt } from "@pi-sessions/core/Json"
+import { type Json, type JsonObject, isArray, isObject, objectAt, stringAt } from "@pi-sessions/core/Json"
 import { type Position, SessionEntry, SessionLine } from "@pi-sessions/core/SessionLine"
 import { SessionReader } from "@pi-sessions/core/SessionReader"
 import { ChunkRuns, type Cut } from "./ChunkRuns.ts"
@@ -36,6 +36,7 @@ class ThreadBuilder {
   #threadId: string | undefined
   readonly #seen = new ByteSet()
   readonly #entries: Array<Thread.ThreadEntry> = []
+  readonly #requests: Array<Thread.Request> = []
   readonly #passedOver = new Map<string, number>()
   readonly #diagnostics: Array<Thread.ThreadDiagnostic> = []
   readonly #chunks = new ChunkRuns()
@@ -57,11 +58,13 @@ class ThreadBuilder {
 
   /** Takes a line that the reader has read. */
   add(line: SessionLine): void {
-    if (!(line instanceof SessionEntry)) return
-    if (line.id === null) {
+    if (!isEntry(line)) return
+    // Ids of a thread are text.
+    if (line.id === null || typeof line.idValue !== "string") {
       this.report(line, undefined, `an entry of type ${JSON.stringify(line.type)} without an id; it is left out`)
     } else if (USED_TYPES.has(line.type)) this.addUsed(line.id, line.decode(), line)
     else if (this.#isNew(line.id)) {
+      if (line.type === "pi.request_context") this.#pushRequest(line.decode())
       if (line.type === "pi.chunk") this.#pushChunk(line)
       else this.#passedOver.set(line.type, (this.#passedOver.get(line.type) ?? 0) + 1)
     }
@@ -105,6 +108,19 @@ class ThreadBuilder {
     return isNew
   }
 
+  #pushRequest(value: JsonObject): void {
+    const payload = objectAt(value, "payload")
+    const sessionId = payload === undefined ? undefined : stringAt(payload, "sessionId")
+    if (payload === undefined || sessionId === undefined) return
+    const createdAt = stringAt(value, "createdAt")
+    const afterEntryId = stringAt(payload, "afterEntryId")
+    this.#requests.push({
+      ...(createdAt === undefined ? {} : { createdAt }),
+      sessionId,
+      ...(afterEntryId === undefined ? {} : { afterEntryId })
+    })
+  }
+
   #pushChunk(line: SessionLine, known?: ChunkLine): void {
     this.#chunkCount++
     this.#place(this.#chunks.push(line, this.#entries.length, known))
@@ -120,6 +136,7 @@ class ThreadBuilder {
     return {
       id: this.#threadId ?? (this.#source || (this.#entries[0]?.id ?? "thread")),
       entries: this.#entries,
+      requests: this.#requests,
       passedOver: this.#passedOver,
       repeated: this.#repeated,
       diagnostics: [...diagnostics, ...this.#diagnostics].sort((a, b) => a.byteOffset - b.byteOffset)
@@ -203,6 +220,9 @@ export class ThreadPieces {
   }
 }
 
+/** An object without a type is an entry of a session only; the reader has reported it. */
+const isEntry = (line: SessionLine): line is SessionEntry => line instanceof SessionEntry && line.type !== ""
+
 const textOf = (bytes: Uint8Array, start: number, end: number): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString("utf8")
 
@@ -232,7 +252,8 @@ export class ThreadFilePieces {
     // A thread of JSONL starts with an entry, a document with `{` and then `"entries"` or a line break.
     this.#firstLineSeen = true
     const firstLine = Buffer.concat([...this.#held.slice(0, -1), chunk.subarray(0, newline + 1)])
-    if (new SessionReader().push(firstLine)[0] instanceof SessionEntry) this.#release()
+    const [first] = new SessionReader().push(firstLine)
+    if (first !== undefined && isEntry(first)) this.#release()
   }
 
   /** The thread. Call once, after the last piece. */

@@ -11,6 +11,7 @@ import type * as PlatformError from "effect/PlatformError"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { type JsonObject, isObject, numberAt, stringAt } from "@pi-sessions/core/Json"
+import * as ValueText from "@pi-sessions/core/ValueText"
 import { explain } from "@pi-sessions/session-file/SessionFileError"
 import { type EndpointError, type EndpointOptions, type ThreadEndpoint } from "./ThreadEndpoint.ts"
 import * as Endpoint from "./ThreadEndpoint.ts"
@@ -78,8 +79,9 @@ export class ThreadSink extends Context.Service<
 
   /**
    * A server of the ThreadApi, by default the one that `ARBE_URL` and `ARBE_TOKEN` name. Failures that may pass are
-   * retried; a request that the server finds too large is cut in halves. It may have taken some of a batch's entries
-   * when it fails.
+   * retried; a request that the server finds too large is cut in halves. A batch counts as stored only when the server
+   * acknowledges as many entries as were sent; otherwise it is sent again, then in halves, and then it fails. The
+   * server may have stored some of a batch's entries when it fails.
    */
   static readonly layerHttp = (options: HttpOptions = {}) =>
     Layer.effect(
@@ -132,7 +134,7 @@ const entryTexts = (
           })
         )
       }
-      texts.push({ id, text: JSON.stringify(entry) })
+      texts.push({ id, text: ValueText.stringify(entry) })
     }
     return Effect.succeed(texts)
   })
@@ -164,8 +166,14 @@ const fromPlatform = (threadId: string, path: string) => (error: PlatformError.P
     retryable: !LASTING.has(error.reason._tag)
   })
 
-const fromEndpoint = (threadId: string) => (error: EndpointError) =>
+const fromEndpoint = (threadId: string) => (error: EndpointError | Miscounted) =>
   new ThreadSinkError({ threadId, reason: error.reason, remedy: error.remedy, retryable: error.retryable })
+
+/** A server acknowledges another number of entries than it was sent, however often. */
+class Miscounted extends Schema.TaggedError<Miscounted>()("Miscounted", { reason: Schema.String }) {
+  readonly remedy = "Nothing is lost here; look at the server, and append the same entries again"
+  readonly retryable = false
+}
 
 /** Consecutive runs of entries, each of at most `maxBytes` or of one entry. */
 const batches = (entries: ReadonlyArray<EntryText>, maxBytes: number): ReadonlyArray<ReadonlyArray<EntryText>> => {
@@ -185,15 +193,36 @@ const batches = (entries: ReadonlyArray<EntryText>, maxBytes: number): ReadonlyA
   return all
 }
 
+/** How often a batch is sent that the server acknowledges only in part. */
+const SENDS = 3
+
+/** Sends a batch until the server acknowledges all of its entries. */
+const postCounted = Effect.fnUntraced(function* (
+  endpoint: ThreadEndpoint,
+  threadId: string,
+  batch: ReadonlyArray<EntryText>
+): Effect.fn.Return<Appended, EndpointError | Miscounted> {
+  const body = Buffer.from(`{"entries":[${batch.map(({ text }) => text).join(",")}]}`, "utf8")
+  let told: Appended = { accepted: 0, repeated: 0 }
+  for (let send = 1; send <= SENDS; send++) {
+    told = yield* endpoint.post(threadId, body, readAppended(endpoint))
+    if (told.accepted >= 0 && told.repeated >= 0 && told.accepted + told.repeated === batch.length) return told
+  }
+  const [first] = batch
+  const counts = `accepted ${told.accepted} and repeated ${told.repeated}`
+  const sent = batch.length === 1 ? `entry ${first?.id}` : `${batch.length} entries from ${first?.id} on`
+  return yield* new Miscounted({ reason: `the server was sent ${sent}, ${SENDS} times, and answered: ${counts}` })
+})
+
+/** Sends a batch; in halves when it is too large, or to find the entry that the server does not acknowledge. */
 const post = (
   endpoint: ThreadEndpoint,
   threadId: string,
   batch: ReadonlyArray<EntryText>
-): Effect.Effect<Appended, EndpointError> => {
-  const body = Buffer.from(`{"entries":[${batch.map(({ text }) => text).join(",")}]}`, "utf8")
-  return endpoint.post(threadId, body, readAppended(endpoint)).pipe(
+): Effect.Effect<Appended, EndpointError | Miscounted> =>
+  postCounted(endpoint, threadId, batch).pipe(
     Effect.catchIf(
-      (error) => error.status === 413 && batch.length > 1,
+      (error) => batch.length > 1 && (error._tag === "Miscounted" || error.status === 413),
       () => {
         const middle = batch.length >> 1
         return Effect.zipWith(
@@ -204,7 +233,6 @@ const post = (
       }
     )
   )
-}
 
 const readAppended =
   (endpoint: ThreadEndpoint) =>

@@ -205,6 +205,112 @@ describe("hydratePiSessionFromThread", () => {
     })
   )
 
+  it.effect(
+    "fails without loss when the thread shows a line of Pi that it does not hold, else says that one may be missing",
+    () =>
+      Effect.gen(function* () {
+        const dir = yield* temporaryFolder
+        const at = (second: number) => `2026-01-01T00:00:${second.toString().padStart(2, "0")}.000Z`
+        const raw = (seq: number, line: string, second: number, generation = 0) => ({
+          ...rawLine(seq, line, generation),
+          createdAt: at(second)
+        })
+        const held = [
+          raw(0, headerOf("s1"), 1),
+          raw(1, message("a", null, "user", "hi"), 2),
+          raw(2, message("b", "a", "assistant", "hello"), 3),
+          { id: "p", type: "pi.assistant", payload: { content: [{ type: "text", text: "hello" }] } }
+        ]
+        const context = (second: number, afterEntryId: string | undefined, sessionId = "s1") => ({
+          id: `c${second}`,
+          type: "pi.request_context",
+          createdAt: at(second),
+          payload: { sessionId, systemPrompt: "", tools: [], afterEntryId, sha256: "" }
+        })
+        const chunk = (messageId: string) => ({
+          id: "k",
+          type: "pi.chunk",
+          payload: { messageId, idx: 0, delta: { type: "text", text: "I beg" } }
+        })
+        const cases: ReadonlyArray<readonly [string, ReadonlyArray<object>, boolean | undefined, string]> = [
+          ["nothing", [], undefined, ""],
+          ["a context at a line that is held", [context(9, "b")], undefined, ""],
+          ["a context at the start", [context(9, undefined)], undefined, ""],
+          ["a context older than the last line", [context(2, "x")], undefined, ""],
+          ["a context at a line that is not held", [context(9, "x")], true, "entry x"],
+          [
+            "a context that comes before its line",
+            [context(9, "c"), raw(3, message("c", "b", "user", "more"), 9)],
+            undefined,
+            ""
+          ],
+          ["a context of a session without lines", [context(9, "x", "s2")], false, "session s2"],
+          ["an answer", [{ id: "q", type: "pi.assistant", payload: { content: "later" } }], true, "turns of Pi"],
+          ["a result", [{ id: "q", type: "pi.tool_result", payload: { toolCallId: "t" } }], true, "turns of Pi"],
+          ["a compaction", [{ id: "q", type: "pi.compaction", payload: { summary: "gist" } }], true, "turns of Pi"],
+          ["a chat", [{ id: "q", type: "chat", payload: { role: "user", text: "pending" } }], false, "chats"],
+          [
+            "a chat of an agent",
+            [{ id: "q", type: "chat", payload: { role: "assistant", text: "new" } }],
+            false,
+            "chats"
+          ],
+          [
+            "a chat that repeats",
+            [{ id: "q", type: "chat", payload: { role: "assistant", text: "hello " } }],
+            undefined,
+            ""
+          ],
+          ["half an answer", [chunk("s1-7")], false, "streamed"],
+          ["half an answer of another session", [chunk("s2-7")], undefined, ""],
+          [
+            "the last turn of another session",
+            [
+              rawLine(0, headerOf("s2"), 0, "s2"),
+              rawLine(1, message("z", null, "assistant", "of s2"), 0, "s2"),
+              { id: "q", type: "pi.assistant", payload: { content: [{ type: "text", text: "of s2" }] } }
+            ],
+            undefined,
+            ""
+          ],
+          [
+            "a generation of which half was sent",
+            [raw(0, headerOf("s1"), 1, 1), raw(1, message("a", null, "user", "hi"), 2, 1)],
+            true,
+            "earlier generations"
+          ],
+          [
+            "a generation that went on",
+            [
+              raw(0, headerOf("s1"), 1, 1),
+              raw(1, message("a", null, "user", "hi"), 2, 1),
+              raw(2, message("c", "a", "user", "on"), 9, 1)
+            ],
+            undefined,
+            ""
+          ]
+        ]
+        for (const [name, more, certain, words] of cases) {
+          const thread = threadOf(dir, [...held, ...more])
+          const target = Path.join(dir, `${name}.jsonl`)
+          const auto = yield* hydrate(thread, dir, target, { sessionId: "s1" })
+          assert.deepStrictEqual(
+            [auto.mode, auto.behind.map((lag) => lag.certain)],
+            ["lossless", certain === undefined ? [] : [certain]],
+            name
+          )
+          if (certain !== undefined) assert.include(auto.warnings.join(), "behind the session file", name)
+          const lossless = yield* Effect.result(
+            hydrate(thread, dir, `${target}.x`, { sessionId: "s1", mode: "lossless" })
+          )
+          assert.strictEqual(lossless._tag, certain === true ? "Failure" : "Success", name)
+          assert.strictEqual(FileSystem.existsSync(`${target}.x`), certain !== true, name)
+          if (lossless._tag === "Failure") assert.include(lossless.failure.message, words, name)
+          else assert.include(lossless.success.warnings.join(), words, name)
+        }
+      })
+  )
+
   it.effect("bears lines by the hundred thousand, and a seq from nowhere", () =>
     Effect.gen(function* () {
       const dir = yield* temporaryFolder

@@ -219,6 +219,24 @@ describe("the guards in plain code", () => {
     assert.isAbove(flawless, 1000)
   })
 
+  it("keeps keys that every object has, wherever they are in an entry", () => {
+    const keys = Object.getOwnPropertyNames(Object.prototype)
+    for (const entry of entries) {
+      for (const type of [entry["type"], ...keys]) {
+        const members = keys.map((key) => `${JSON.stringify(key)}:{"x":1}`).join(",")
+        const own = (value: JsonObject): string => JSON.stringify(value).slice(1, -1)
+        const { payload, ...others } = entry
+        const rest = { ...others, type: type ?? null }
+        const inside = isObject(payload) ? own(payload) : ""
+        const given: JsonObject = JSON.parse(
+          `{${own(rest)},"payload":{${inside}${inside === "" ? "" : ","}${members}},${members}}`
+        )
+        const { entry: kept } = lenient(given)
+        assert.strictEqual(JSON.stringify(kept), JSON.stringify(given))
+      }
+    }
+  })
+
   it(`takes for a chunk just what the schema does (seed ${seed})`, () => {
     const random = SeededRandom.make(seed)
     const accepts = Schema.is(Chunk)

@@ -104,6 +104,7 @@ describe("ThreadSource over HTTP", () => {
           ["no JSON object", "ARBE_URL"]
         ],
         [(_, response) => json(response, 200, { entries: [], next: 7 }), "damaged", ["neither a cursor nor null"]],
+        [(_, response) => json(response, 200, { entries: [chat(1)] }), "damaged", ["neither a cursor nor null"]],
         [(_, response) => json(response, 200, { entries: [chat(1)], next: "same" }), "damaged", ['"same" came again']],
         [
           (_, response, count) => json(response, 200, { entries: [chat(1)], next: `c${count}` }),
@@ -173,7 +174,9 @@ describe("ThreadSource over HTTP", () => {
       const server = yield* FaultyServer.make((_, response) =>
         response
           .writeHead(200)
-          .end(`{"entries":[${JSON.stringify(chat(1))},{"id":"e2",},7,{"type":"chat"},${JSON.stringify(chat(3))}]}`)
+          .end(
+            `{"entries":[${JSON.stringify(chat(1))},{"id":"e2",},7,{"type":"chat"},${JSON.stringify(chat(3))}],"next":null}`
+          )
       )
       const thread = yield* read({ url: server.url })
       assert.deepStrictEqual(ids(thread), ["e1", "e3"])

@@ -14,7 +14,7 @@ export interface FilterFacts {
   readonly isLabeled: (entry: SessionEntry) => boolean
   /** Of answers only. */
   readonly isOnlyCalls: (entry: SessionEntry) => boolean
-  readonly leafId: string | null
+  readonly leaf: SessionEntry | undefined
 }
 
 /** What keeps the session's books, and says nothing in the conversation. */
@@ -48,8 +48,7 @@ export const takes = (filter: EntryFilter, entry: SessionEntry, { isLabeled }: P
 
 /** Whether Pi's tree lists the entry. */
 export const lists = (filter: EntryFilter, entry: SessionEntry, facts: FilterFacts): boolean =>
-  takes(filter, entry, facts) &&
-  (entry.id === facts.leafId || !isMessageOf(entry, "assistant") || !facts.isOnlyCalls(entry))
+  takes(filter, entry, facts) && (entry === facts.leaf || !isMessageOf(entry, "assistant") || !facts.isOnlyCalls(entry))
 
 /** Whether an answer has no text, and ended as one that only calls tools does. */
 export const onlyCalls = (payload: JsonObject): boolean => {

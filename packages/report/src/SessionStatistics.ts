@@ -1,12 +1,16 @@
 /**
- * What a session holds, in numbers: over all its entries, those of every branch, whatever becomes of them in a dataset.
- * Tokens and money are as Pi recorded them: for answers, summaries and what extensions spent beside the conversation.
+ * Counts what a session holds: all its entries, those of every branch, whatever becomes of them in a dataset.
+ *
+ * Tokens and money are counted as Pi 1.5 counts them in its footer and in `/session`: what was recorded with answers (failed
+ * ones too), tool results, compactions, branch summaries and `usage` entries.
  */
 import * as Schema from "effect/Schema"
+import * as EntryTime from "@pi-sessions/core/EntryTime"
 import { type Json, type JsonObject, isArray, isObject, numberAt, objectAt, stringAt } from "@pi-sessions/core/Json"
 import type * as Session from "@pi-sessions/core/Session"
 import { type SessionEntry } from "@pi-sessions/core/SessionLine"
 import * as SessionMigration from "@pi-sessions/core/SessionMigration"
+import * as Calendar from "./Calendar.ts"
 
 export const Usage = Schema.Struct({
   /** Tokens. */
@@ -14,7 +18,7 @@ export const Usage = Schema.Struct({
   output: Schema.Number,
   cache_read: Schema.Number,
   cache_write: Schema.Number,
-  /** As recorded, else the sum of its parts. */
+  /** The sum of the four, as Pi has it; what is recorded as the total counts only where none of them is. */
   total: Schema.Number,
   /** US dollars. */
   cost: Schema.Number
@@ -23,7 +27,7 @@ export type Usage = typeof Usage.Type
 
 /** What the model did. */
 export const ModelCounts = Schema.Struct({
-  /** Sessions in which the model answered. */
+  /** Sessions in which the model answered; of a day or a week, sessions with an entry in it. */
   sessions: Schema.Int,
   /** Assistant messages, failed ones too. */
   answers: Schema.Int,
@@ -55,7 +59,12 @@ export type SessionCounts = typeof SessionCounts.Type
 
 export interface SessionStatistics {
   readonly counts: SessionCounts
-  /** By id of the model, in the order in which they first answered; results count for the model that called. */
+  /** By the day of each entry, in UTC; see Calendar.ts. The sum is `counts`, but for `sessions`. */
+  readonly days: ReadonlyMap<string, SessionCounts>
+  /**
+   * By id of the model, "" where none is known. Answers and `usage` entries name theirs, results count for the model that
+   * answered before them, summaries for the model of their branch. The sum is `counts`, but for `sessions`.
+   */
   readonly models: ReadonlyMap<string, ModelCounts>
 }
 
@@ -131,108 +140,132 @@ export const of = (source: Session.Session): SessionStatistics => {
   const { header, tree } = SessionMigration.toCurrent(source)
   const fields = header?.decode() ?? {}
   const tally = new Tally(stringAt(fields, "parentSession") === undefined ? undefined : stringAt(fields, "timestamp"))
-  const entries = tree.getEntries()
-  const roles = new Map<string, string | undefined>()
-  for (const entry of entries) {
-    tally.entry(entry, entry.parentId === null ? undefined : roles.get(entry.parentId))
-    if (entry.id !== null) roles.set(entry.id, entry.role)
+  const ends = new Set(tree.leaves())
+  const places = new Map<string, Place>()
+  for (const entry of tree.getEntries()) {
+    const parent = entry.parentId === null ? undefined : places.get(entry.parentId)
+    const place = tally.entry(entry, parent ?? ROOT, ends.has(entry))
+    if (entry.id !== null) places.set(entry.id, place)
   }
-  tally.counts.branches = tree.leaves().length
-  return { counts: tally.counts, models: tally.models }
+  return { counts: { ...sumSessions(tally.days.values()), sessions: 1 }, days: tally.days, models: tally.models }
 }
 
+/** What the entries after an entry take from its branch. */
+interface Place {
+  readonly role: string | undefined
+  /** The model of the branch: the last that answered or was chosen. */
+  readonly model: string
+  /** The last that answered; undefined before the first answer. */
+  readonly answered: string | undefined
+}
+
+const ROOT: Place = { role: undefined, model: "", answered: undefined }
+
 class Tally {
-  readonly counts = noSession(1)
+  readonly days = new Map<string, Mutable<SessionCounts>>()
   readonly models = new Map<string, Mutable<ModelCounts>>()
   /** When the fork was made, where it is one. */
   readonly #forked: string | undefined
-  /** Who called, by id of the call. */
-  readonly #callers = new Map<string, Mutable<ModelCounts>>()
 
   constructor(forked: string | undefined) {
     this.#forked = forked
   }
 
-  entry(entry: SessionEntry, parentRole: string | undefined): void {
-    const { counts } = this
-    const before = counts.usage.cost
-    counts.entries++
+  entry(entry: SessionEntry, parent: Place, isEnd: boolean): Place {
+    const day = this.#day(Calendar.dayOf(EntryTime.of(entry) ?? ""))
+    const before = day.usage.cost
+    day.entries++
+    if (isEnd) day.branches++
+    const place = this.#count(entry, parent, day)
+    const { timestamp } = entry
+    if (this.#forked !== undefined && timestamp !== undefined && timestamp < this.#forked) {
+      day.copied++
+      day.copied_cost += day.usage.cost - before
+    }
+    return place
+  }
+
+  #count(entry: SessionEntry, parent: Place, day: Mutable<SessionCounts>): Place {
     switch (entry.type) {
       case "message":
-        this.#message(entry, parentRole)
-        break
+        return this.#message(entry, parent, day)
+      case "model_change":
+        return { ...parent, role: entry.role, model: stringAt(entry.decode(), "modelId") ?? parent.model }
       case "compaction":
-        counts.compactions++
-        this.#spent(entry.decode())
+        day.compactions++
+        this.#spent(entry.decode(), parent, day)
         break
       case "branch_summary":
       case "usage":
-        this.#spent(entry.decode())
-        break
+        this.#spent(entry.decode(), parent, day)
     }
-    const { timestamp } = entry
-    if (this.#forked !== undefined && timestamp !== undefined && timestamp < this.#forked) {
-      counts.copied++
-      counts.copied_cost += counts.usage.cost - before
-    }
+    return { ...parent, role: entry.role }
   }
 
-  #message(entry: SessionEntry, parentRole: string | undefined): void {
-    const { counts } = this
+  #message(entry: SessionEntry, parent: Place, day: Mutable<SessionCounts>): Place {
     switch (entry.role) {
       case "user":
-        counts.user_messages++
-        counts.turns++
-        return
-      case "assistant":
-        counts.turns++
-        return this.#answer(objectAt(entry.decode(), "message") ?? {})
+        day.user_messages++
+        day.turns++
+        break
+      case "assistant": {
+        day.turns++
+        const message = objectAt(entry.decode(), "message") ?? {}
+        const model = stringAt(message, "model") ?? ""
+        this.#answer(message, [day, this.#model(model)])
+        return { role: entry.role, model, answered: model }
+      }
       case "toolResult":
-        if (parentRole !== "toolResult") counts.turns++
-        return this.#result(objectAt(entry.decode(), "message") ?? {})
+        if (parent.role !== "toolResult") day.turns++
+        this.#result(objectAt(entry.decode(), "message") ?? {}, [day, this.#model(parent.answered ?? parent.model)])
     }
+    return { ...parent, role: entry.role }
   }
 
-  #answer(message: JsonObject): void {
-    const { counts } = this
-    const model = this.#model(stringAt(message, "model") ?? "")
-    const calls = callsOf(message["content"])
+  #answer(message: JsonObject, counts: ReadonlyArray<Mutable<ModelCounts>>): void {
+    const calls = callsOf(message["content"]).length
     const failed = message["stopReason"] === "error" || message["stopReason"] === "aborted" ? 1 : 0
     const usage = usageOf(objectAt(message, "usage"))
-    for (const one of [counts, model]) {
+    for (const one of counts) {
+      // A day's sessions are those with an entry on it, a model's those with an answer of it.
+      one.sessions = 1
       one.answers++
       one.failed_answers += failed
-      one.tool_calls += calls.length
+      one.tool_calls += calls
       one.usage = addUsage(one.usage, usage)
     }
-    for (const call of calls) this.#callers.set(stringAt(call, "id") ?? "", model)
   }
 
-  #result(message: JsonObject): void {
-    const caller = this.#callers.get(stringAt(message, "toolCallId") ?? "")
+  #result(message: JsonObject, counts: ReadonlyArray<Mutable<ModelCounts>>): void {
     const failed = message["isError"] === true ? 1 : 0
-    for (const one of caller === undefined ? [this.counts] : [this.counts, caller]) {
+    const usage = usageOf(objectAt(message, "usage"))
+    for (const one of counts) {
       one.tool_results++
       one.tool_errors += failed
+      one.usage = addUsage(one.usage, usage)
     }
   }
 
-  /** Of a model that is named; summaries do not name theirs. */
-  #spent(payload: JsonObject): void {
+  #spent(payload: JsonObject, parent: Place, day: Mutable<SessionCounts>): void {
     const recorded = objectAt(payload, "usage")
     if (recorded === undefined) return
     const usage = usageOf(recorded)
-    this.counts.usage = addUsage(this.counts.usage, usage)
-    const model = stringAt(payload, "model")
-    if (model === undefined) return
-    const spender = this.models.get(model) ?? this.#model(model)
-    spender.usage = addUsage(spender.usage, usage)
+    for (const one of [day, this.#model(stringAt(payload, "model") ?? parent.model)])
+      one.usage = addUsage(one.usage, usage)
+  }
+
+  #day(name: string): Mutable<SessionCounts> {
+    const known = this.days.get(name)
+    if (known !== undefined) return known
+    const day = noSession(1)
+    this.days.set(name, day)
+    return day
   }
 
   #model(name: string): Mutable<ModelCounts> {
     const known = this.models.get(name)
     if (known !== undefined) return known
-    const model = noModel(1)
+    const model = noModel(0)
     this.models.set(name, model)
     return model
   }
@@ -241,6 +274,8 @@ class Tally {
 const callsOf = (content: Json | undefined): ReadonlyArray<JsonObject> =>
   isArray(content) ? content.filter(isObject).filter((block) => block["type"] === "toolCall") : []
 
+const PARTS = ["input", "output", "cacheRead", "cacheWrite"]
+
 const usageOf = (recorded: JsonObject | undefined): Usage => {
   if (recorded === undefined) return noUsage()
   const tokens = (key: string): number => numberAt(recorded, key) ?? 0
@@ -248,12 +283,13 @@ const usageOf = (recorded: JsonObject | undefined): Usage => {
   const dollars = (key: string): number => numberAt(cost, key) ?? 0
   const [input, output] = [tokens("input"), tokens("output")]
   const [cache_read, cache_write] = [tokens("cacheRead"), tokens("cacheWrite")]
+  const hasParts = PARTS.some((key) => numberAt(recorded, key) !== undefined)
   return {
     input,
     output,
     cache_read,
     cache_write,
-    total: numberAt(recorded, "totalTokens") ?? input + output + cache_read + cache_write,
+    total: hasParts ? input + output + cache_read + cache_write : tokens("totalTokens"),
     cost: numberAt(cost, "total") ?? dollars("input") + dollars("output") + dollars("cacheRead") + dollars("cacheWrite")
   }
 }

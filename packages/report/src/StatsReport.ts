@@ -1,26 +1,29 @@
 /**
- * The numbers of many sessions: what they hold, in groups, and what `extract` would make of them. It holds no text of a
- * session and no time of its own, so the same sessions give the same report.
+ * The numbers of many sessions: what they hold, in groups, and what `extract` would make of them. Of the words of a session it
+ * holds working directories and the names of rigs and models. It has no time of its own, so the same sessions give the same
+ * report.
  *
  * Two counts stand side by side. `sessions` and `groups` are over every entry of every session that was asked for and could
  * be read, also of those that extraction leaves out; `extract` is over what it takes of the same sessions, and equals
  * the report of such a run number for number.
  */
 import * as Schema from "effect/Schema"
-import { DropCounts } from "@pi-sessions/extract/DropCounts"
+import { DropCounts } from "@pi-sessions/samples/DropCounts"
 import { ExtractReport, type ReportRow } from "@pi-sessions/extract/ExtractReport"
+import * as Calendar from "./Calendar.ts"
+import { NONE } from "./Calendar.ts"
 import * as SessionStatistics from "./SessionStatistics.ts"
 
 export const STATS_KIND = "pi-sessions/stats/1"
 
-export const GroupName = Schema.Literals(["rig", "role", "model", "week"])
+export const GroupName = Schema.Literals(["rig", "role", "project", "model", "week", "day"])
 export type GroupName = typeof GroupName.Type
 
-/** Sessions of a rig, of a role, or begun in a week. */
+/** Sessions of a rig, a role or a project, or the entries of a day or a week. */
 export const SessionGroup = Schema.Struct({ name: Schema.String, ...SessionStatistics.SessionCounts.fields })
 export type SessionGroup = typeof SessionGroup.Type
 
-/** A session counts for every model that answered in it. */
+/** What each model did, and what was spent on it. A session counts for every model that answered in it. */
 export const ModelGroup = Schema.Struct({ name: Schema.String, ...SessionStatistics.ModelCounts.fields })
 export type ModelGroup = typeof ModelGroup.Type
 
@@ -55,12 +58,19 @@ export const StatsReport = Schema.Struct({
     /** Sessions with damage that the reader noticed. */
     damaged: Schema.Int
   }),
-  /** In the order of their tokens, weeks in that of time. */
+  /**
+   * Sorted by tokens, days and weeks by time. All members add up to those of `sessions`, but for `sessions` itself in the
+   * groups of models, days and weeks: a session is in each group that it has a part in.
+   */
   groups: Schema.Struct({
     rig: Schema.Array(SessionGroup),
     role: Schema.Array(SessionGroup),
+    /** By working directory. */
+    project: Schema.Array(SessionGroup),
     model: Schema.Array(ModelGroup),
-    week: Schema.Array(SessionGroup)
+    /** ISO 8601 weeks and dates in UTC; each entry counts where it was written. */
+    week: Schema.Array(SessionGroup),
+    day: Schema.Array(SessionGroup)
   }),
   lengths: Lengths,
   /** What `extract` reports of the same sessions, without its rows and files. */
@@ -85,24 +95,10 @@ export interface CountedSession {
   readonly statistics: SessionStatistics.SessionStatistics
   /** The header's, ISO 8601; empty when there is none. */
   readonly timestamp: string
+  /** The header's working directory; empty when there is none. */
+  readonly cwd: string
   readonly isFork: boolean
   readonly isDamaged: boolean
-}
-
-const NONE = "(none)"
-
-const DAY_MS = 86_400_000
-
-/** The week of ISO 8601 that a time is in, in UTC: `2026-W08`. */
-export const weekOf = (timestamp: string): string => {
-  const ms = Date.parse(timestamp)
-  if (Number.isNaN(ms)) return NONE
-  // A week belongs to the year that its Thursday is in.
-  const day = Math.floor(ms / DAY_MS)
-  const thursday = day - ((day + 3) % 7) + 3
-  const year = new Date(thursday * DAY_MS).getUTCFullYear()
-  const week = Math.floor((thursday - Date.UTC(year, 0, 1) / DAY_MS) / 7) + 1
-  return `${year}-W${String(week).padStart(2, "0")}`
 }
 
 /** The outcomes of sessions that nobody asked for, or that could not be read. */
@@ -111,11 +107,13 @@ const NOT_COUNTED: ReadonlySet<ReportRow["outcome"]> = new Set<ReportRow["outcom
   "out_of_time",
   "over_limit",
   "not_a_session",
+  "timed_out",
+  "out_of_memory",
   "unreadable"
 ])
 
 /** Whether the session of a row is one to count. */
-export const isCounted = ({ outcome }: ReportRow): boolean => !NOT_COUNTED.has(outcome)
+export const isCounted = ({ outcome, stage }: ReportRow): boolean => !NOT_COUNTED.has(outcome) && stage === undefined
 
 /** How the samples of a run were counted. */
 export interface Counting {
@@ -125,14 +123,19 @@ export interface Counting {
   readonly isEstimate?: boolean
 }
 
+type Groups = Map<string, SessionStatistics.SessionCounts>
+
+const noGroups = (): Groups => new Map()
+
+const addTo = (groups: Groups, name: string, counts: SessionStatistics.SessionCounts): void => {
+  const group = groups.get(name)
+  groups.set(name, group === undefined ? counts : SessionStatistics.sumSessions([group, counts]))
+}
+
 /** Puts sessions and what `extract` reports of them together, one session after another. */
 export class StatsTally {
   readonly #models: ReadonlySet<string>
-  readonly #groups = {
-    rig: new Map<string, SessionStatistics.SessionCounts>(),
-    role: new Map<string, SessionStatistics.SessionCounts>(),
-    week: new Map<string, SessionStatistics.SessionCounts>()
-  }
+  readonly #groups = { rig: noGroups(), role: noGroups(), project: noGroups(), week: noGroups(), day: noGroups() }
   readonly #byModel = new Map<string, SessionStatistics.ModelCounts>()
   #total = SessionStatistics.sumSessions([])
   #first: string | undefined
@@ -145,14 +148,19 @@ export class StatsTally {
     this.#models = new Set(models)
   }
 
-  add({ isDamaged, isFork, row, statistics, timestamp }: CountedSession): void {
-    const { counts, models } = statistics
+  add({ cwd, isDamaged, isFork, row, statistics, timestamp }: CountedSession): void {
+    const { counts, days, models } = statistics
     this.#total = SessionStatistics.sumSessions([this.#total, counts])
-    const names = { rig: row.rig ?? NONE, role: row.role ?? "unknown", week: weekOf(timestamp) }
-    for (const by of ["rig", "role", "week"] as const) {
-      const group = this.#groups[by].get(names[by])
-      this.#groups[by].set(names[by], SessionStatistics.sumSessions(group === undefined ? [counts] : [group, counts]))
+    addTo(this.#groups.rig, row.rig ?? NONE, counts)
+    addTo(this.#groups.role, row.role ?? "unknown", counts)
+    addTo(this.#groups.project, cwd, counts)
+    const weeks = noGroups()
+    for (const [day, one] of days) {
+      addTo(this.#groups.day, day, one)
+      addTo(weeks, Calendar.weekOf(day), one)
     }
+    // A session with entries on several days of a week is one session of that week.
+    for (const [week, one] of weeks) addTo(this.#groups.week, week, { ...one, sessions: 1 })
     for (const [name, model] of models) {
       if (this.#models.size > 0 && !this.#models.has(name)) continue
       const group = this.#byModel.get(name)
@@ -181,8 +189,10 @@ export class StatsTally {
       groups: {
         rig: byTokens(this.#groups.rig),
         role: byTokens(this.#groups.role),
+        project: byTokens(this.#groups.project),
         model: byTokens(this.#byModel),
-        week: byName(this.#groups.week)
+        week: byName(this.#groups.week),
+        day: byName(this.#groups.day)
       },
       lengths: lengthsOf(
         extract.rows.flatMap(({ lengths }) => lengths ?? []),

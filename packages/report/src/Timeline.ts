@@ -13,16 +13,16 @@ import { type SessionEntry, type SessionLine } from "@pi-sessions/core/SessionLi
 import * as SessionMigration from "@pi-sessions/core/SessionMigration"
 import { type Depth, reaches } from "./TimelineDepth.ts"
 import { type TimelineItem, atDepth } from "./TimelineItem.ts"
-import { describe } from "./internal/describeEntry.ts"
+import { describe } from "./EntryDescription.ts"
 import { leastDepth } from "./internal/leastDepth.ts"
-import { shownJson } from "./internal/shownJson.ts"
+import { shownJson } from "./ShownJson.ts"
 
 export interface Timeline {
   /** As it was read. */
   readonly source: Session.Session
   /** In the current version: itself, unless it is an old one. */
   readonly session: Session.Session
-  /** The last entry of the branch; null in a session without entries. */
+  /** The last entry of the branch; null in a session without entries, and where that entry has no id. */
   readonly leafId: string | null
   /** From the root to the leaf. */
   readonly branch: ReadonlyArray<SessionEntry>
@@ -33,15 +33,14 @@ export interface Timeline {
 export const make = (source: Session.Session, leafId?: string): Timeline | undefined => {
   const session = SessionMigration.toCurrent(source)
   const tree = session.tree
-  const at = leafId ?? tree.leafId
-  if (at !== null && tree.getEntry(at) === undefined) return undefined
+  if (leafId !== undefined && tree.getEntry(leafId) === undefined) return undefined
   const damageByLine = new Map<number, Array<SessionDiagnostic>>()
   for (const diagnostic of session.diagnostics) {
     const others = damageByLine.get(diagnostic.line)
     if (others === undefined) damageByLine.set(diagnostic.line, [diagnostic])
     else others.push(diagnostic)
   }
-  return { source, session, leafId: at, branch: tree.branchAt(at), damageByLine }
+  return { source, session, leafId: leafId ?? tree.leafId, branch: tree.getBranch(leafId), damageByLine }
 }
 
 /** The branch's lines as they stand in the source, in the order of the branch. */

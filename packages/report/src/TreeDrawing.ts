@@ -14,7 +14,7 @@ import { type SessionDiagnostic } from "@pi-sessions/core/SessionDiagnostic"
 import { type SessionEntry } from "@pi-sessions/core/SessionLine"
 import { type SessionTree, type TreeNode } from "@pi-sessions/core/SessionTree"
 import * as TerminalText from "./TerminalText.ts"
-import { describe } from "./internal/describeEntry.ts"
+import { describe } from "./EntryDescription.ts"
 import { type Trunks, trunksOf } from "./internal/trunks.ts"
 
 export interface TreeDrawingOptions {
@@ -97,9 +97,9 @@ export interface TreeRowsOptions extends Pick<TreeDrawingOptions, "all"> {
 /** The tree's lines without their words: nothing is decoded but labels. The tree is that of the current version. */
 export function* rows(tree: SessionTree, options: TreeRowsOptions = {}): Generator<TreeRow> {
   const { admits } = options
-  const roots =
-    admits === undefined ? tree.toNodes() : admitted(tree, (entry) => entry.id === tree.leafId || admits(entry))
-  const walk = new Walk(tree, roots, trunksOf(roots, tree.leafId), options)
+  const leaf = tree.getLeafEntry()
+  const roots = admits === undefined ? tree.toNodes() : admitted(tree, (entry) => entry === leaf || admits(entry))
+  const walk = new Walk(tree, roots, trunksOf(roots, leaf), options)
   for (const root of roots) yield* walk.component(root)
   yield* walk.lost()
 }
@@ -179,7 +179,7 @@ class Walk {
       entry.type !== "compaction" &&
       entry.type !== "branch_summary" &&
       !this.#damage.has(entry.byteOffset) &&
-      entry.id !== this.#tree.leafId
+      entry !== this.#tree.getLeafEntry()
     )
   }
 
@@ -202,7 +202,7 @@ class Walk {
   /** Entries that are in the file but not in the tree. */
   *lost(): Generator<TreeRow> {
     for (const entry of this.#tree.getEntries()) {
-      if (entry.id !== null && this.#tree.getEntry(entry.id) === entry) continue
+      if (this.#tree.has(entry)) continue
       yield {
         kind: "lost",
         entries: [entry],
@@ -293,11 +293,10 @@ export const wordsOf = (tree: SessionTree, row: TreeRow, ellipsis = MARKS.unicod
 
 const noteOf = (tree: SessionTree, row: TreeRow, entry: SessionEntry): string => {
   if (row.kind === "lost") {
-    const why = entry.id === null ? "it has no id" : "its id is used again further down"
-    return `! not in the tree: ${why} (line ${entry.line})`
+    return `! not in the tree: its id is used again further down (line ${entry.line})`
   }
   return [
-    ...(entry.id === tree.leafId ? ["<- leaf"] : []),
+    ...(entry === tree.getLeafEntry() ? ["<- leaf"] : []),
     ...(row.isBeginning && !row.damage.some(({ code }) => CUTS.has(code)) ? ["a beginning"] : []),
     ...(row.children > 1 ? [`${row.children} branches`] : []),
     ...row.damage.map(({ message }) => `! ${message}`)
@@ -338,7 +337,7 @@ class Drawing {
 
   #rail({ column, entries, kind, leaves }: TreeRow): string {
     const { entry, fold, fork, leaf, lost, rail } = this.#marks
-    const isLeaf = entries[0]?.id === this.#tree.leafId
+    const isLeaf = entries[0] !== undefined && entries[0] === this.#tree.getLeafEntry()
     const mark = kind === "lost" ? lost : kind === "fold" ? fold : isLeaf ? leaf : entry
     return `${leaves ? rail.repeat(column - 1) + fork : rail.repeat(column)}${mark}`
   }

@@ -60,7 +60,7 @@ const listed = ({ tree }: Session.Session, filter: EntryFilter.EntryFilter): Rea
   const facts: EntryFilter.FilterFacts = {
     isLabeled: ({ id }) => id !== null && tree.label(id) !== undefined,
     isOnlyCalls: (entry: SessionEntry) => EntryFilter.onlyCalls(entry.decode()),
-    leafId: tree.leafId
+    leaf: tree.getLeafEntry()
   }
   return tree
     .getEntries()

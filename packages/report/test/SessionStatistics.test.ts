@@ -1,14 +1,17 @@
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import * as ChildProcess from "node:child_process"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import * as Session from "@pi-sessions/core/Session"
+import { objectAt } from "@pi-sessions/core/Json"
+import * as PiModule from "@pi-sessions/testing/PiModule"
+import * as PiStats from "@pi-sessions/testing/PiStats"
 import * as SessionWalk from "@pi-sessions/testing/SessionWalk"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as SessionStatistics from "../src/SessionStatistics.ts"
-import { lengthsOf, weekOf } from "../src/StatsReport.ts"
+import { lengthsOf } from "../src/StatsReport.ts"
+import { walked } from "./support/walks.ts"
 
 const FIXTURES = Path.resolve(import.meta.dirname, "../../../fixtures/sessions")
 
@@ -36,7 +39,8 @@ const counted = (text: string) => {
   const messages = entries.filter(({ type }) => type === "message").flatMap(({ message }) => message ?? [])
   const answers = messages.filter(({ role }) => role === "assistant")
   const results = messages.filter(({ role }) => role === "toolResult")
-  const spent = [...answers, ...entries.filter(({ type }) => type !== "message")].flatMap(({ usage }) => usage ?? [])
+  const others = entries.filter(({ type }) => type !== "message")
+  const spent = [...answers, ...results, ...others].flatMap(({ usage }) => usage ?? [])
   const parents = new Set(entries.map(({ parentId }) => parentId))
   const sum = (numbers: ReadonlyArray<number>): number => numbers.reduce((all, one) => all + one, 0)
   const later = entries.filter(
@@ -73,6 +77,44 @@ const assertSame = (text: string, name: string): void => {
 }
 
 describe("SessionStatistics.of", () => {
+  it.effect("counts tokens, cost and messages as the real Pi does, of sessions with usage in all places", () =>
+    Effect.gen(function* () {
+      const { SessionManager } = yield* Effect.promise(() => PiModule.load("1.5"))
+      const older = yield* Effect.promise(() => PiModule.load("0.78"))
+      const places = new Set<string>()
+      for (const { file, name, session } of yield* walked) {
+        const { counts } = SessionStatistics.of(session)
+        const own = {
+          userMessages: counts.user_messages,
+          assistantMessages: counts.answers,
+          toolCalls: counts.tool_calls,
+          toolResults: counts.tool_results,
+          tokens: {
+            input: counts.usage.input,
+            output: counts.usage.output,
+            cacheRead: counts.usage.cache_read,
+            cacheWrite: counts.usage.cache_write,
+            total: counts.usage.total
+          }
+        }
+        const oracles = [yield* Effect.promise(() => PiStats.count("1.5", SessionManager.open(file)))]
+        if (name.startsWith("Pi 0.78")) {
+          oracles.push(yield* Effect.promise(() => PiStats.count("0.78", older.SessionManager.open(file))))
+        }
+        for (const { cost, ...expected } of oracles) {
+          assert.deepInclude(expected, own, name)
+          assert.closeTo(counts.usage.cost, cost, 1e-9, name)
+        }
+        for (const entry of session.tree.getEntries()) {
+          const payload = entry.decode()
+          const usage = payload["usage"] ?? objectAt(payload, "message")?.["usage"]
+          if (usage !== undefined) places.add(entry.role ?? entry.type)
+        }
+      }
+      assert.includeMembers([...places], ["assistant", "toolResult", "compaction", "branch_summary", "usage"])
+    }).pipe(Effect.provide(NodeServices.layer))
+  )
+
   it.effect("counts what is in sessions of both real Pis", () =>
     Effect.gen(function* () {
       const root = yield* temporaryFolder
@@ -109,7 +151,7 @@ describe("SessionStatistics.of", () => {
   const at = (second: number) => ({ timestamp: `2026-01-05T10:00:0${second}.000Z` })
   const usage = (input: number, more: object = {}) => ({ usage: { input, output: 1, cacheRead: 2, ...more } })
 
-  it("adds up recorded parts, gives results to the model that called, and tells what a fork copied", () => {
+  it("adds up recorded parts, gives each its model and day, and counts what a fork copied", () => {
     const text =
       line({ type: "session", version: 3, id: "f", ...at(3), cwd: "/", parentSession: "/s/a.jsonl" }) +
       line({ type: "message", id: "1", parentId: null, ...at(1), message: { role: "user", content: "hi" } }) +
@@ -130,7 +172,7 @@ describe("SessionStatistics.of", () => {
         id: "3",
         parentId: "2",
         ...at(4),
-        message: { role: "toolResult", toolCallId: "c1", content: [], isError: true }
+        message: { role: "toolResult", toolCallId: "c1", content: [], isError: true, ...usage(3) }
       }) +
       line({
         type: "message",
@@ -141,7 +183,7 @@ describe("SessionStatistics.of", () => {
       }) +
       line({ type: "usage", id: "5", parentId: "4", ...at(6), kind: "warm", provider: "p", model: "b", ...usage(1) }) +
       line({ type: "compaction", id: "6", parentId: "5", ...at(7), summary: "s", ...usage(2) })
-    const { counts, models } = SessionStatistics.of(Session.readText(text))
+    const { counts, days, models } = SessionStatistics.of(Session.readText(text))
     assert.deepStrictEqual(counts, {
       sessions: 1,
       entries: 6,
@@ -154,14 +196,24 @@ describe("SessionStatistics.of", () => {
       tool_errors: 1,
       branches: 1,
       compactions: 1,
-      usage: { input: 18, output: 4, cache_read: 8, cache_write: 0, total: 13 + 99 + 4 + 5, cost: 0.75 },
+      usage: { input: 21, output: 5, cache_read: 10, cache_write: 0, total: 13 + 8 + 4 + 5 + 6, cost: 0.75 },
       copied: 2,
       copied_cost: 0.75
     })
     assert.deepStrictEqual([...models.keys()], ["a", "b"])
     assert.deepInclude(models.get("a"), { answers: 1, tool_calls: 1, tool_errors: 1, failed_answers: 0 })
+    assert.strictEqual(models.get("a")?.usage.total, 13 + 6)
     assert.deepInclude(models.get("b"), { answers: 1, tool_results: 0, failed_answers: 1 })
-    assert.strictEqual(models.get("b")?.usage.total, 99 + 4)
+    assert.strictEqual(models.get("b")?.usage.total, 8 + 4 + 5)
+    assert.deepStrictEqual([...days.keys()], ["2026-01-05"])
+  })
+
+  it("takes a recorded total where no part of it is recorded", () => {
+    const message = { role: "assistant", model: "a", content: [], usage: { totalTokens: 99 } }
+    const text =
+      line({ type: "session", version: 3, id: "f", ...at(3), cwd: "/" }) +
+      line({ type: "message", id: "1", parentId: null, ...at(1), message })
+    assert.strictEqual(SessionStatistics.of(Session.readText(text)).counts.usage.total, 99)
   })
 
   it("takes damaged sessions as they are", () => {
@@ -175,22 +227,6 @@ describe("SessionStatistics.of", () => {
         for (const value of Object.values(counts.usage)) assert.isFalse(Number.isNaN(value), name)
       }
     }
-  })
-})
-
-describe("weekOf", () => {
-  const days = Array.from({ length: 800 }, (_, day) => new Date(Date.UTC(2024, 11, 1) + day * 86_400_000).toISOString())
-  const date = ChildProcess.spawnSync("date", ["-u", "-f", "-", "+%G-W%V"], {
-    input: days.join("\n"),
-    encoding: "utf8"
-  })
-
-  it.skipIf(date.status !== 0)("names weeks as `date` of coreutils does (skipped where there is none)", () => {
-    assert.deepStrictEqual(days.map(weekOf), date.stdout.trimEnd().split("\n"))
-  })
-
-  it("names none where there is no time", () => {
-    assert.deepStrictEqual(["", "soon", "1969-12-29T00:00:00Z"].map(weekOf), ["(none)", "(none)", "1970-W01"])
   })
 })
 

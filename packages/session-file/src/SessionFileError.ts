@@ -34,9 +34,20 @@ export const explain = (error: PlatformError.PlatformError): string => {
       const code = "code" in cause ? cause.code : undefined
       return code === "ENOSPC" || code === "EDQUOT" ? `the disk is full (${code})` : cause.message
     }
-    default:
-      return error.message
+    default: {
+      // Effect has one tag for several, and its message names a function of ours.
+      const { cause } = error.reason
+      const code = cause instanceof Error && "code" in cause ? String(cause.code) : ""
+      return PLACES[code] ?? error.message
+    }
   }
+}
+
+const PLACES: { readonly [code: string]: string } = {
+  EEXIST: "something else is there already, or in the place of its directory",
+  EISDIR: "it is a directory; give a file",
+  ENOTDIR: "it is a file, or lies below one; give a directory",
+  ELOOP: "its symbolic links lead round in a circle"
 }
 
 /** The file has no header, so it is no Pi session; nothing was changed. */

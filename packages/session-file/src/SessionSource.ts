@@ -150,14 +150,22 @@ const make = Effect.fnUntraced(function* (paths: ReadonlyArray<string>) {
       )
     })
 
-  const read = Effect.fn("SessionSource.read")(function* (ref: SessionRef) {
-    const parts: Array<Uint8Array> = []
-    if (ref.sizeBytes <= WHOLE_BYTES) {
-      parts.push(yield* fs.readFile(ref.path).pipe(Effect.mapError(fromPlatform(ref.path, "read"))))
-    } else {
-      yield* Stream.runForEach(chunks(ref), (chunk) => Effect.sync(() => parts.push(chunk)))
+  const readInPieces = Effect.fnUntraced(function* (ref: SessionRef) {
+    const reader = new SessionReader()
+    const lines: Array<SessionLine> = []
+    const take = (batch: ReadonlyArray<SessionLine>): void => {
+      for (const line of batch) lines.push(line)
     }
-    const session = Session.read(parts)
+    yield* Stream.runForEach(chunks(ref), (chunk) => Effect.sync(() => take(reader.push(chunk))))
+    take(reader.end())
+    return Session.fromLines(lines, reader.diagnostics)
+  })
+
+  const read = Effect.fn("SessionSource.read")(function* (ref: SessionRef) {
+    const session =
+      ref.sizeBytes <= WHOLE_BYTES
+        ? Session.read(yield* fs.readFile(ref.path).pipe(Effect.mapError(fromPlatform(ref.path, "read"))))
+        : yield* readInPieces(ref)
     if (session.header === undefined) return yield* new NotASession({ path: ref.path, line: 1, byteOffset: 0 })
     return session
   })

@@ -6,8 +6,8 @@ import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
 import { type Json } from "@pi-sessions/core/Json"
 import { type SessionEntry } from "@pi-sessions/core/SessionLine"
-import { type Checkpoint, type EntryRef } from "./Checkpoint.ts"
-import { type OffsetRow } from "./OffsetRow.ts"
+import { type Checkpoint, type EntryRef } from "./wire/Checkpoint.ts"
+import { type OffsetRow } from "./wire/OffsetRow.ts"
 import { type StoreDamaged, type StoreIoError } from "./StoreError.ts"
 import { type StoreView } from "./internal/StoreView.ts"
 
@@ -51,7 +51,8 @@ export const walk = Effect.fnUntraced(function* <R = never>(
         parent = byId.get(parentId)
       }
     }
-    if (parent === undefined) return
+    // A parent after its child would be walked for ever; no container that `verify` finds whole has one.
+    if (parent === undefined || parent.entry_seq >= row.entry_seq) return
     row = parent
   }
 })
@@ -121,7 +122,7 @@ export const resolve = Effect.fnUntraced(function* <R>(
   let isFolded = false
   const known = checkpoint?.active_context
   yield* walk(view, leaf, (row) => {
-    if (known !== undefined && row.entry_id === known.leaf?.entry_id) {
+    if (known !== undefined && row.entry_seq === known.leaf?.entry_seq) {
       isFolded = true
       return false
     }

@@ -15,7 +15,7 @@ import * as Scope from "effect/Scope"
 import { stringAt } from "@pi-sessions/core/Json"
 import { type HeaderLine } from "@pi-sessions/core/SessionLine"
 import { Sqlite } from "@pi-sessions/sqlite/Sqlite"
-import { type ActiveStore } from "./ActiveStore.ts"
+import { type ActiveStore } from "./wire/ActiveStore.ts"
 import {
   type EntryRefused,
   type MarkerLost,

@@ -1,7 +1,7 @@
 /** What can go wrong with a store, for callers to tell apart. */
 import type * as PlatformError from "effect/PlatformError"
 import * as Schema from "effect/Schema"
-import { StoreFormat } from "./WireField.ts"
+import { StoreFormat } from "./wire/WireField.ts"
 
 /** The ADR's invariants; `verify` reports the broken ones by these ids. */
 export const InvariantId = Schema.Literals([

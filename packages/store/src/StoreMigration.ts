@@ -17,9 +17,9 @@ import * as Path from "effect/Path"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { Sqlite } from "@pi-sessions/sqlite/Sqlite"
-import { type ActiveStore } from "./ActiveStore.ts"
-import type * as Manifest from "./Manifest.ts"
-import type * as MigrationEvent from "./MigrationEvent.ts"
+import { type ActiveStore } from "./wire/ActiveStore.ts"
+import type * as Manifest from "./wire/Manifest.ts"
+import type * as MigrationEvent from "./wire/MigrationEvent.ts"
 import * as MigrationLedger from "./MigrationLedger.ts"
 import {
   type EntryRefused,
@@ -36,19 +36,19 @@ import { StoreLock } from "./StoreLock.ts"
 import * as StoreReader from "./StoreReader.ts"
 import * as StoreVerify from "./StoreVerify.ts"
 import * as StoreWriter from "./StoreWriter.ts"
-import { type Snapshot } from "./WireField.ts"
+import { type Snapshot } from "./wire/WireField.ts"
 import { moveActive, readActive } from "./internal/activeStoreFile.ts"
 import * as Cutover from "./internal/cutover.ts"
 import { sizeOf } from "./internal/durable.ts"
 import { type ForeignFormat, readBytes, snapshotOf, writeBytes } from "./internal/foreignStore.ts"
 import { type SourceChange, changeOf, changeSince, lastTold } from "./internal/sourceChange.ts"
-import { type SourceFinding, inspect } from "./internal/sourceSession.ts"
+import { type Inspected, type SourceFinding, inspect } from "./internal/sourceSession.ts"
 import { readManifest, stepped, writeManifest } from "./internal/manifestFile.ts"
 import { check, fill } from "./internal/containerBuild.ts"
 import * as Staging from "./internal/staging.ts"
 import * as Unmarked from "./internal/unmarked.ts"
 
-/** The source is damaged, or no session of format version 3. Nothing was changed; it stays the active store. */
+/** The source is no session of format version 3, or its id names no file. Nothing was changed; it stays as it is. */
 export class MigrationRefused extends Schema.TaggedError<MigrationRefused>()("MigrationRefused", {
   path: Schema.String,
   findings: Schema.Array(Schema.Struct({ line: Schema.Int, byteOffset: Schema.Int, message: Schema.String }))
@@ -203,7 +203,7 @@ const make = Effect.gen(function* () {
     location: StoreLayout.StoreLocation,
     file: string,
     format: ForeignFormat,
-    found: { readonly snapshot: Snapshot; readonly entryCount: number },
+    found: Inspected,
     options: MigrateOptions
   ): Effect.fn.Return<Migrated, MigrateError, Needs> {
     const names = StoreLayout.names(path, location)
@@ -220,7 +220,7 @@ const make = Effect.gen(function* () {
     yield* Effect.scoped(
       Effect.gen(function* () {
         const writer = yield* StoreWriter.open(staged, location.sessionId, options)
-        yield* fill(writer, readBytes(format, file), options.onProgress)
+        yield* fill(writer, readBytes(format, file), found.exceptions, options.onProgress)
         yield* writer.completeStaging()
       })
     )

@@ -14,19 +14,20 @@ import * as Option from "effect/Option"
 import type * as Path from "effect/Path"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import { stringAt } from "@pi-sessions/core/Json"
+import * as EntryId from "@pi-sessions/core/EntryId"
 import { type PiProfile } from "@pi-sessions/core/PiProfile"
 import * as Session from "@pi-sessions/core/Session"
 import * as SessionContext from "@pi-sessions/core/SessionContext"
 import { type HeaderLine, SessionEntry, type SessionLine } from "@pi-sessions/core/SessionLine"
 import { SessionReader } from "@pi-sessions/core/SessionReader"
+import { type SessionTree } from "@pi-sessions/core/SessionTree"
 import * as ActivePath from "./ActivePath.ts"
-import type * as Checkpoint from "./Checkpoint.ts"
-import { type OffsetRow } from "./OffsetRow.ts"
+import type * as Checkpoint from "./wire/Checkpoint.ts"
+import { type OffsetRow } from "./wire/OffsetRow.ts"
 import { EntryNotFound, StoreDamaged, type StoreIoError, type StoreNotFound } from "./StoreError.ts"
 import { type StoreLayout } from "./StoreLayout.ts"
 import { type StoreState } from "./StoreState.ts"
-import { type Head } from "./WireField.ts"
+import { type Head } from "./wire/WireField.ts"
 import { type LoadedFrame, type StoreView, openView } from "./internal/StoreView.ts"
 import * as Checkpoints from "./internal/checkpointFiles.ts"
 
@@ -40,6 +41,8 @@ const BATCH_BYTES = 4 << 20
 /** An open session; made by `open`, and good until its scope closes. */
 export class StoreReader {
   readonly #view: StoreView
+  /** See `links_in_lines` of a frame: branches are made from the whole session. */
+  readonly #isInLines: boolean
   readonly #services: Context.Context<FileSystem.FileSystem>
   /** The session's header line. */
   readonly header: HeaderLine
@@ -48,12 +51,13 @@ export class StoreReader {
 
   constructor(
     view: StoreView,
-    header: HeaderLine,
+    { header, isInLines }: FirstFrame,
     checkpoint: Checkpoint.Checkpoint | undefined,
     services: Context.Context<FileSystem.FileSystem>
   ) {
     this.#view = view
     this.#services = services
+    this.#isInLines = isInLines
     this.header = header
     this.checkpoint = checkpoint
   }
@@ -104,8 +108,9 @@ export class StoreReader {
       this: StoreReader,
       entryId: string
     ): Effect.fn.Return<SessionEntry, ReadError | EntryNotFound, FileSystem.FileSystem> {
-      const row = yield* this.#view.find(entryId)
-      const [entry] = row === undefined || row.entry_seq === 0 ? [] : yield* this.#entries([row])
+      const row = this.#isInLines ? undefined : yield* this.#view.find(entryId)
+      const inLines = this.#isInLines ? (yield* this.session).tree.getEntry(entryId) : undefined
+      const [entry] = row === undefined || row.entry_seq === 0 ? [inLines] : yield* this.#entries([row])
       return entry ?? (yield* new EntryNotFound({ path: this.layout.container, entry: entryId }))
     },
     (effect) => Effect.provideContext(effect, this.#services)
@@ -144,6 +149,7 @@ export class StoreReader {
       this: StoreReader,
       leafId?: string
     ): Effect.fn.Return<ReadonlyArray<SessionEntry>, ReadError | EntryNotFound, FileSystem.FileSystem> {
+      if (this.#isInLines) return (yield* this.#treeAt(leafId)).getBranch()
       const leaf = yield* this.#leaf(leafId)
       if (leaf === undefined) return []
       const rows: Array<OffsetRow> = []
@@ -169,12 +175,13 @@ export class StoreReader {
       this: StoreReader,
       options: { readonly leafId?: string; readonly profile?: PiProfile } = {}
     ): Effect.fn.Return<SessionContext.SessionContext, ReadError | EntryNotFound, FileSystem.FileSystem> {
+      if (this.#isInLines) return SessionContext.build(yield* this.#treeAt(options.leafId), options.profile)
       const leaf = yield* this.#leaf(options.leafId)
       if (leaf === undefined) return { messages: [], ...SessionContext.settings([]) }
       const read = (rows: ReadonlyArray<OffsetRow>) => this.#entries(rows)
       const active = yield* ActivePath.resolve(this.#view, leaf, this.checkpoint, read)
       const compaction = active.compaction === undefined ? undefined : (yield* this.#entries([active.compaction]))[0]
-      const firstKeptId = compaction === undefined ? undefined : stringAt(compaction.decode(), "firstKeptEntryId")
+      const firstKeptId = compaction === undefined ? null : EntryId.read(compaction.decode()["firstKeptEntryId"])
       // Without a compaction everything counts; with one, what it keeps and what follows it.
       const rows: Array<OffsetRow> = []
       let keptRows = 0
@@ -183,7 +190,7 @@ export class StoreReader {
         const behind = active.compaction !== undefined && row.entry_seq < active.compaction.entry_seq
         const isFirstKept = behind && row.entry_id === firstKeptId
         if (!behind || isFirstKept) keptRows = rows.length
-        return !isFirstKept && (!behind || firstKeptId !== undefined)
+        return !isFirstKept && (!behind || firstKeptId !== null)
       })
       const branch = yield* this.#entries(rows.slice(0, keptRows).reverse())
       const settled = yield* this.#entries(
@@ -232,6 +239,19 @@ export class StoreReader {
     (batches) => Session.read(batches.flat())
   )
 
+  /** The tree of the whole session with its leaf at an entry (the last one by default). */
+  readonly #treeAt = Effect.fnUntraced(
+    { self: this },
+    function* (
+      this: StoreReader,
+      leafId: string | undefined
+    ): Effect.fn.Return<SessionTree, ReadError | EntryNotFound> {
+      const { tree } = yield* this.session
+      const moved = leafId === undefined ? tree : tree.branch(leafId)
+      return moved ?? (yield* new EntryNotFound({ path: this.layout.container, entry: leafId ?? "" }))
+    }
+  )
+
   /** Rows from `start` on that are read together, none at or behind `end`. */
   readonly #batch = Effect.fnUntraced({ self: this }, function* (this: StoreReader, start: number, end: number) {
     const rows = yield* this.#view.rows(start, Math.min(start + BATCH, end))
@@ -259,7 +279,13 @@ export class StoreReader {
     Effect.map(this.#view.frames(rows), (frames) => entriesOf(frames))
 }
 
-/** The entries in frames; neighbours are read by one reader. */
+/** What the first frame tells. */
+interface FirstFrame {
+  readonly header: HeaderLine
+  readonly isInLines: boolean
+}
+
+/** The entries in frames, one of each; neighbours are read by one reader. What lies beside them is no frame's entry. */
 export const entriesOf = (frames: ReadonlyArray<LoadedFrame>): ReadonlyArray<SessionEntry> => {
   const entries: Array<SessionEntry> = []
   let reader = new SessionReader()
@@ -268,9 +294,9 @@ export const entriesOf = (frames: ReadonlyArray<LoadedFrame>): ReadonlyArray<Ses
     if (row.entry_seq !== expected) reader = new SessionReader({ firstLine: row.entry_seq + 1 })
     expected = row.entry_seq + 1
     // A payload is followed by a newline in its frame, so this is its line.
-    for (const line of reader.push(bytes.subarray(found.payloadStart, found.end))) {
-      if (line instanceof SessionEntry) entries.push(line)
-    }
+    const lines = reader.push(bytes.subarray(found.payloadStart, found.end))
+    const own = lines.findLast((line) => line instanceof SessionEntry && !line.recovered)
+    if (own instanceof SessionEntry) entries.push(own)
   }
   return entries
 }
@@ -283,6 +309,7 @@ export const open = Effect.fn("StoreReader.open")(function* (
   const rows = yield* view.rows(0, 1)
   const [frame] = yield* view.frames(rows)
   const header = frame === undefined ? undefined : headerOf(frame)
+  const isInLines = frame?.found.frame.links_in_lines === true
   if (header === undefined) {
     return yield* new StoreDamaged({
       path: layout.segment(1),
@@ -292,7 +319,7 @@ export const open = Effect.fn("StoreReader.open")(function* (
   }
   const sessionId = rows[0]?.entry_id ?? ""
   const services = Context.make(FileSystem.FileSystem, yield* FileSystem.FileSystem)
-  return new StoreReader(view, header, yield* Checkpoints.newest(view, sessionId), services)
+  return new StoreReader(view, { header, isInLines }, yield* Checkpoints.newest(view, sessionId), services)
 })
 
 const headerOf = ({ bytes, found }: LoadedFrame): HeaderLine | undefined => {

@@ -10,12 +10,12 @@ import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
 import * as Option from "effect/Option"
 import * as Path from "effect/Path"
-import type * as Manifest from "./Manifest.ts"
+import type * as Manifest from "./wire/Manifest.ts"
 import * as MigrationLedger from "./MigrationLedger.ts"
 import { StoreDamaged, StoreFailed, type StoreIoError, fromPlatform } from "./StoreError.ts"
 import { type StoreLayout } from "./StoreLayout.ts"
 import { SETTLED } from "./StoreState.ts"
-import { type Head } from "./WireField.ts"
+import { type Head } from "./wire/WireField.ts"
 import {
   makeDirectory,
   readAt,

@@ -10,15 +10,15 @@ import * as Option from "effect/Option"
 import type * as Path from "effect/Path"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import type * as ActiveStore from "./ActiveStore.ts"
-import type * as Manifest from "./Manifest.ts"
+import type * as ActiveStore from "./wire/ActiveStore.ts"
+import type * as Manifest from "./wire/Manifest.ts"
 import * as MigrationLedger from "./MigrationLedger.ts"
-import * as OffsetRow from "./OffsetRow.ts"
-import { chainHash } from "./SegmentFrame.ts"
+import * as OffsetRow from "./wire/OffsetRow.ts"
+import { chainHash } from "./wire/SegmentFrame.ts"
 import { InvariantId, type StoreIoError } from "./StoreError.ts"
 import { type StoreLayout, numberOf } from "./StoreLayout.ts"
 import { SETTLED, type StoreState } from "./StoreState.ts"
-import { type Head } from "./WireField.ts"
+import { type Head } from "./wire/WireField.ts"
 import * as CheckpointCheck from "./internal/checkpointCheck.ts"
 import * as CheckpointFiles from "./internal/checkpointFiles.ts"
 import { detached } from "./internal/detached.ts"
@@ -188,6 +188,7 @@ const scanSegments = Effect.fnUntraced(function* (
   let head: Head | undefined
   /** After damage the next frame found is taken as it is. */
   let adrift = false
+  let isInLines = false
   let frameCount = 0
   let segmentBytes = 0
   let expectedSeq = 1
@@ -228,7 +229,14 @@ const scanSegments = Effect.fnUntraced(function* (
           if (parentId !== null && !followsLast && !ids.has(parentId)) {
             report("INV-001", path, byteOffset, `entry ${frame.entry_id} has an unknown parent ${parentId}`)
           }
-          if (frame.entry_seq > 0) {
+          const missingId = frame.missing_parent_id
+          if (missingId !== undefined && (parentId !== null || ids.has(missingId))) {
+            report("INV-001", path, byteOffset, `entry ${frame.entry_id} lacks its parent ${missingId}, which is there`)
+          }
+          if (frame.entry_seq === 0) isInLines = frame.links_in_lines === true
+          else if (frame.entry_id === "") {
+            if (!isInLines) report("INV-001", path, byteOffset, `the entry of entry_seq ${frame.entry_seq} has no id`)
+          } else {
             const known = ids.size
             ids.add(detached(frame.entry_id))
             if (ids.size === known)

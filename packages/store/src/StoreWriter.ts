@@ -16,14 +16,14 @@ import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
 import { type HeaderLine, type SessionEntry } from "@pi-sessions/core/SessionLine"
-import type * as Checkpoint from "./Checkpoint.ts"
-import type * as Manifest from "./Manifest.ts"
-import { type FrameInput } from "./SegmentFrame.ts"
+import type * as Checkpoint from "./wire/Checkpoint.ts"
+import type * as Manifest from "./wire/Manifest.ts"
+import { type FrameInput } from "./wire/SegmentFrame.ts"
 import { EntryRefused, type StoreDamaged, type StoreFailed, StoreIoError } from "./StoreError.ts"
 import { type StoreLayout } from "./StoreLayout.ts"
 import * as StoreRecovery from "./StoreRecovery.ts"
 import { type IllegalTransition, type StoreState } from "./StoreState.ts"
-import { type Head } from "./WireField.ts"
+import { type Head } from "./wire/WireField.ts"
 import { AppendGroup, type Appended } from "./internal/AppendGroup.ts"
 import { AppendLog } from "./internal/AppendLog.ts"
 import { IndexLog } from "./internal/IndexLog.ts"
@@ -117,7 +117,7 @@ export class StoreWriter {
 
   /** Whether the session has an entry of this id. */
   has(entryId: string): boolean {
-    return (this.#seqById.get(entryId) ?? 0) > 0
+    return entryId !== "" && (this.#seqById.get(entryId) ?? 0) > 0
   }
 
   /** Appends one entry. It is durable when this succeeds. */

@@ -8,7 +8,7 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
-import * as SegmentFrame from "../src/SegmentFrame.ts"
+import * as SegmentFrame from "../src/wire/SegmentFrame.ts"
 import { SessionStore } from "../src/SessionStore.ts"
 import * as Damage from "./support/damage.ts"
 import * as settings from "./support/settings.ts"

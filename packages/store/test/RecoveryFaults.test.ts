@@ -5,8 +5,8 @@ import * as Path from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result, type Scope } from "effect"
 import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
-import * as ActiveStore from "../src/ActiveStore.ts"
-import * as Manifest from "../src/Manifest.ts"
+import * as ActiveStore from "../src/wire/ActiveStore.ts"
+import * as Manifest from "../src/wire/Manifest.ts"
 import { SessionStore } from "../src/SessionStore.ts"
 import { StoreMigration } from "../src/StoreMigration.ts"
 import * as Files from "./support/files.ts"
@@ -480,7 +480,7 @@ describe("the file that was migrated", () => {
     live(
       Effect.gen(function* () {
         const { file } = yield* inFolder
-        Fs.writeFileSync(file, `${Sessions.headerLine().text}\n{"type":"custom","id":"","parentId":null}\n`)
+        Fs.writeFileSync(file, '{"type":"session","version":2,"id":"s1"}\n{"type":"custom","id":"","parentId":null}\n')
         const refused = yield* Effect.flip((yield* StoreMigration).migrate(file))
         assert.strictEqual(refused._tag, "MigrationRefused")
         assert.strictEqual(refused._tag === "MigrationRefused" && refused.findings.length, 1, refused.message)

@@ -14,101 +14,15 @@
 import * as FileSystem from "effect/FileSystem"
 import * as Layer from "effect/Layer"
 import * as Path from "effect/Path"
-import type * as DiskImage from "./DiskImage.ts"
-import type { ErrorCode } from "./internal/errno.ts"
 import { fileSystem } from "./internal/faultyMembers.ts"
-import type { Kernel } from "./internal/kernel.ts"
+import type * as DiskImage from "./DiskImage.ts"
+import type { Kernel, Options } from "./internal/kernel.ts"
+import type { Operation } from "./SimulatedCall.ts"
 import { SimulatedDisk } from "./SimulatedDisk.ts"
 
 export type { ErrorCode } from "./internal/errno.ts"
-
-/** One system call, as the program made it. */
-export interface Operation {
-  /** Its place among all calls, from 0. */
-  readonly index: number
-  readonly call:
-    | "access"
-    | "chmod"
-    | "close"
-    | "fstat"
-    | "ftruncate"
-    | "link"
-    | "lstat"
-    | "mkdir"
-    | "open"
-    | "read"
-    | "readdir"
-    | "realpath"
-    | "rename"
-    | "rmdir"
-    | "stat"
-    | "sync"
-    | "unlink"
-    | "utimes"
-    | "write"
-  /** The member of `FileSystem` or `File` that made it. */
-  readonly method: string
-  /** The path; for calls on a handle, the path that it was opened with. */
-  readonly path: string
-  /** The new path of `rename` and `link`. */
-  readonly to?: string
-  /** How `open` opens. */
-  readonly flag?: FileSystem.OpenFlag
-  readonly descriptor?: number
-  /** Where `read` and `write` begin. */
-  readonly offset?: number
-  /** How many bytes `read` and `write` ask for. */
-  readonly length?: number
-  /** The length that `ftruncate` asks for. */
-  readonly size?: number
-  /** Whether the call can change what a power cut leaves; a sync can. */
-  readonly changes: boolean
-  /** `done` or the code of the error; missing while the call is under way. */
-  readonly result?: string
-  /** How many bytes `read` and `write` did. */
-  readonly count?: number
-}
-
-/**
- * What goes wrong with a call.
- *
- * - `Error`: the call does nothing but fail. A sync that fails so marks what was unsynced: no later sync makes it
- *   durable (see `SimulatedDisk`). A `close` that fails closes all the same, and a scope dies of it, as in Effect.
- * - `Short`: a write or read of so many bytes at most.
- * - `Ignored`: a sync that says it is done and does nothing. Ignore one after the other to see which a program needs.
- */
-export type Fault =
-  | { readonly _tag: "Error"; readonly code: ErrorCode }
-  | { readonly _tag: "Short"; readonly bytes: number }
-  | { readonly _tag: "Ignored" }
-
-export const error = (code: ErrorCode): Fault => ({ _tag: "Error", code })
-export const short = (bytes: number): Fault => ({ _tag: "Short", bytes })
-export const ignored: Fault = { _tag: "Ignored" }
-
-/** What a simulated file system begins with, and what happens to it. */
-export interface Options {
-  /** What is on the disk; nothing but `/tmp` unless told. */
-  readonly image?: DiskImage.DiskImage | undefined
-  /**
-   * In place of an image: the disk of another machine, whose program was killed. What that did not sync is there, and
-   * still not durable. The disk is used on, not copied.
-   */
-  readonly disk?: SimulatedDisk | undefined
-  /** Asked before each call. */
-  readonly fault?: ((operation: Operation) => Fault | undefined) | undefined
-  /**
-   * How many bytes fit. A write that does not fit is short first, and fails with ENOSPC when not one byte fits. Room
-   * comes back when files are truncated, or removed and closed, or by `setCapacity`.
-   */
-  readonly capacityBytes?: number | undefined
-  /** Told at both borders of each call, with the disk as it is then; must not call the file system. */
-  readonly onOperation?: ((when: "before" | "after", operation: Operation) => void) | undefined
-  /** The last call that is made: each later one dies with `Halted`. */
-  readonly haltAfter?: number | undefined
-  /** Yields before and after each member, so that fibers take turns as they do over a real disk; off unless told. */
-  readonly interleave?: boolean | undefined
-}
+export type { Options } from "./internal/kernel.ts"
+export { error, type Fault, ignored, type Operation, short } from "./SimulatedCall.ts"
 
 /** The defect of every call after the program was stopped. Nothing is closed or removed after it, as by kill -9. */
 export class Halted extends Error {

@@ -199,6 +199,8 @@ export const toolResult = (messages: RandomMessages, call: OpenToolCall): PiMess
     content: blocks(random),
     ...(details === undefined ? {} : { details }),
     isError: random.chance(0.15),
+    // A tool that asks a model itself reports what that took.
+    ...(version !== "0.78" && random.chance(0.3) ? { usage: usage(version, random) } : {}),
     ...(version === "0.78" ? {} : { durationMs: random.int(1000) }),
     timestamp: tick(messages)
   }

@@ -14,6 +14,9 @@ import * as Http from "node:http"
 import type * as Net from "node:net"
 import * as Consumers from "node:stream/consumers"
 import * as chatStream from "./internal/chatStream.ts"
+import type { ScriptedReply } from "./ScriptedReply.ts"
+
+export type { ScriptedReply } from "./ScriptedReply.ts"
 
 const Rest = [Schema.Record(Schema.String, Schema.Unknown)] as const
 
@@ -71,47 +74,6 @@ export const textOf = (message: ChatMessage): string =>
   typeof message.content === "string"
     ? message.content
     : (message.content ?? []).map((part) => part.text ?? "").join("")
-
-/** A call of a tool that the model makes. */
-export interface ScriptedToolCall {
-  /** `call_<request>_<position>` unless told. */
-  readonly id?: string
-  readonly name: string
-  /** A string is sent as it stands, so it can be malformed. */
-  readonly arguments: string | Readonly<Record<string, unknown>>
-}
-
-/** What a turn costs. */
-export interface ScriptedUsage {
-  readonly input?: number
-  readonly output?: number
-  readonly cacheRead?: number
-  readonly reasoning?: number
-}
-
-/** An answer in the form of a message. Its parts come in the order of the fields. */
-export interface ScriptedMessage {
-  readonly thinking?: string
-  readonly text?: string
-  readonly toolCalls?: ReadonlyArray<ScriptedToolCall>
-  /** 10 tokens in and 5 out unless told. */
-  readonly usage?: ScriptedUsage
-  /** By the content unless told: `tool_calls` or `stop`. */
-  readonly finishReason?: "stop" | "length" | "tool_calls" | "content_filter"
-  /** Runs in mid-stream: after the thinking and the first half of the text. `Effect.never` hangs until Pi gives up. */
-  readonly pause?: Effect.Effect<void>
-  /** Cuts the connection at the place of the pause, and after it. */
-  readonly drop?: boolean
-}
-
-/** An answer in the form of an HTTP error. */
-export interface ScriptedError {
-  readonly status: number
-  readonly message?: string
-}
-
-/** What the model answers to one request. */
-export type ScriptedReply = ScriptedMessage | ScriptedError
 
 /** The answer to the n-th request, from 0. A list that has run out, and no script at all, answer "ok". */
 export type Script = ReadonlyArray<ScriptedReply> | ((request: ChatRequest, index: number) => ScriptedReply)

@@ -52,6 +52,7 @@ export type WalkOperation =
       readonly summary: string
       readonly details: unknown
       readonly fromHook: boolean
+      readonly usage: unknown
     }
   | { readonly op: "fork"; readonly target: number }
 
@@ -126,7 +127,7 @@ const move = (
   entries: ReadonlyArray<PiEntry>,
   kind: "branch" | "resetLeaf" | "branchWithSummary" | "fork"
 ): WalkOperation => {
-  const { random } = state.messages
+  const { random, version } = state.messages
   state.openCalls = []
   state.assistantIsNext = false
   const target = random.int(entries.length)
@@ -143,7 +144,8 @@ const move = (
         target: random.chance(0.1) ? null : target,
         summary: RandomMessage.text(random),
         details: random.chance(0.5) ? { readFiles: ["a.ts"], modifiedFiles: [] } : undefined,
-        fromHook: random.chance(0.3)
+        fromHook: random.chance(0.3),
+        usage: version !== "0.78" && random.chance(0.5) ? RandomMessage.usage(version, random) : undefined
       }
   }
 }
@@ -289,8 +291,8 @@ export const apply = (manager: PiSessionManager, operation: WalkOperation): void
     case "resetLeaf":
       return manager.resetLeaf()
     case "branchWithSummary": {
-      const { target, summary, details, fromHook } = operation
-      return void manager.branchWithSummary(idAtOrNull(target), summary, details, fromHook)
+      const { target, summary, details, fromHook, usage } = operation
+      return void manager.branchWithSummary(idAtOrNull(target), summary, details, fromHook, usage)
     }
     case "fork":
       return void manager.createBranchedSession(idAt(operation.target))

@@ -2,8 +2,8 @@
 import * as Effect from "effect/Effect"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
-import { ArgumentsForm, FormatName } from "@pi-sessions/extract/FormatName"
-import { QualityPredicate } from "@pi-sessions/extract/QualityPredicate"
+import { ArgumentsForm, FormatName } from "@pi-sessions/formats/FormatName"
+import { QualityPredicate } from "@pi-sessions/samples/QualityPredicate"
 import * as GasTown from "@pi-sessions/core/GasTown"
 
 /** What `merge` takes too: shards must be joined with the settings that they were made with. */
@@ -153,7 +153,9 @@ export const flags = {
   ),
   tools: Flag.String("tools").pipe(
     Flag.withMetavar("FILE"),
-    Flag.withDescription("A JSON list of tools (name, description, parameters), for sessions that declare none"),
+    Flag.withDescription(
+      "A JSON list of tools (name, description, parameters), for sessions that declare none; without it their samples have the tools that were called, and a reduced context"
+    ),
     Flag.optional
   ),
   noRedact: Flag.Boolean("no-redact").pipe(
@@ -197,6 +199,27 @@ export const flags = {
     Flag.withDescription("Threads to work in (default: one for each core, up to 8, where there are more than 64 MB)"),
     Flag.optional
   ),
+  maxSteps: Flag.Int("max-steps").pipe(
+    Flag.withMetavar("N"),
+    Flag.withDescription(
+      "Leave a session out when it takes more steps of work (default: 5,000,000,000, and 500 for each byte of its file)"
+    ),
+    Flag.optional
+  ),
+  maxSessionMb: Flag.Int("max-session-mb").pipe(
+    Flag.withMetavar("MB"),
+    Flag.withDescription(
+      "Leave a session out when it and what is made of it take more memory (default: 1,000 MB, and 8 times its file)"
+    ),
+    Flag.optional
+  ),
+  sessionTimeout: Flag.Int("session-timeout").pipe(
+    Flag.withMetavar("SECONDS"),
+    Flag.withDescription(
+      "Stop work on a session after so long: the others are extracted, exit status 1 (default: 600; less than 16 MB of sessions are not timed unless this is given)"
+    ),
+    Flag.optional
+  ),
   fresh: Flag.Boolean("fresh").pipe(
     Flag.withDescription("Make everything anew, also what an earlier run to this directory made of unchanged sessions"),
     Flag.withDefault(false)
@@ -225,7 +248,7 @@ export const flags = {
 export type Input = Command.Command.Config.Infer<typeof flags>
 
 /** What decides what is in a dataset: `merge` asks for it too. */
-export type SameInput = Omit<Input, "plan" | "shard" | "workers" | "fresh">
+export type SameInput = Omit<Input, "plan" | "shard" | "workers" | "sessionTimeout" | "fresh">
 
 export const extract = Command.make("extract", flags, (input) =>
   Effect.flatMap(

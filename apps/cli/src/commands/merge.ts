@@ -4,7 +4,7 @@ import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
 import { flags } from "./extract.ts"
 
-const { fresh: _fresh, plan: _plan, shard: _shard, workers: _workers, ...same } = flags
+const { fresh: _fresh, plan: _plan, sessionTimeout: _sessionTimeout, shard: _shard, workers: _workers, ...same } = flags
 
 const input = {
   ...same,

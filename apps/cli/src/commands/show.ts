@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
-import { FormatName } from "@pi-sessions/extract/FormatName"
+import { FormatName } from "@pi-sessions/formats/FormatName"
 
 /** A session that stays one is no sample. */
 const LINES = FormatName.literals.filter((name) => name !== "pi")

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import * as GasTown from "@pi-sessions/core/GasTown"
-import { FormatName } from "@pi-sessions/extract/FormatName"
+import { FormatName } from "@pi-sessions/formats/FormatName"
 
 const on = (name: string, description: string) =>
   Flag.Boolean(name).pipe(Flag.withDescription(description), Flag.withDefault(false))
@@ -40,9 +40,9 @@ export const stats = Command.make(
       Flag.withDescription("Only sessions in which this model answered, and samples that it answered"),
       Flag.atLeast(0)
     ),
-    by: Flag.Literals("by", ["rig", "role", "model", "week"]).pipe(
+    by: Flag.Literals("by", ["rig", "role", "project", "model", "week", "day"]).pipe(
       Flag.withDescription(
-        "Only this table: of sessions by rig, by role or by the week in which they were begun (UTC), or of answers by model (default: all that have more than one row)"
+        "Only this table: by rig, role, project (working directory) or model, or by the ISO week or day in which each entry was written (UTC). Default: rig, role, model and week, each if it has more than one row"
       ),
       Flag.optional
     ),
@@ -83,11 +83,12 @@ export const stats = Command.make(
     )
 ).pipe(
   Command.withDescription(
-    "Count what sessions hold (turns, tools, errors, tokens, cost) by rig, role, model and week, and what extract would make of them"
+    "Count what sessions hold (turns, tools, errors, tokens, cost) by rig, role, project, model, week and day, and what extract would make of them"
   ),
   Command.withExamples([
     { command: "pi-sessions stats", description: "All sessions, from where Pi keeps them" },
     { command: "pi-sessions stats --since 7d --by model", description: "What this week's sessions cost, by model" },
+    { command: "pi-sessions stats --by day", description: "What was spent on each day" },
     {
       command: "pi-sessions stats --rig gastown --max-tokens 32768",
       description: "How much training data a rig gives, and how many samples fit into a context"

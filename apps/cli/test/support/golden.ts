@@ -12,7 +12,7 @@ const WRITE = process.env["PI_SESSIONS_WRITE_GOLDEN"] === "1"
 export const golden = (name: string, text: string): string => {
   const file = new URL(name, GOLDEN)
   if (WRITE) {
-    Fs.mkdirSync(GOLDEN, { recursive: true })
+    Fs.mkdirSync(new URL(".", file), { recursive: true })
     Fs.writeFileSync(file, text)
   }
   return Fs.readFileSync(file, "utf8")

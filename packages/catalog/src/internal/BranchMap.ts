@@ -1,8 +1,10 @@
 /** Where each entry of a session stands in its tree, without the session in memory: ids and parents are enough. */
 import * as EntryId from "@pi-sessions/core/EntryId"
 import { stringAt, objectAt } from "@pi-sessions/core/Json"
+import { type PiProfile } from "@pi-sessions/core/PiProfile"
+import * as Session from "@pi-sessions/core/Session"
 import { CURRENT_VERSION, versionOf } from "@pi-sessions/core/SessionHeader"
-import { HeaderLine, SessionEntry, type SessionLine } from "@pi-sessions/core/SessionLine"
+import { HeaderLine, SessionEntry, type SessionLine, ValueLine } from "@pi-sessions/core/SessionLine"
 import { SessionTree } from "@pi-sessions/core/SessionTree"
 import type { BranchPosition } from "../SearchHit.ts"
 
@@ -22,6 +24,7 @@ export class BranchMap {
   readonly #entries: Array<SessionEntry> = []
   /** What an entry sets the model to, by where the entry begins. */
   readonly #models = new Map<number, string>()
+  #leafless: ReadonlyArray<PiProfile> = []
   #version: number | undefined
   #sessionId = ""
   /** What entries of version 1 are called when the session is brought to the current version, by where they begin. */
@@ -36,15 +39,18 @@ export class BranchMap {
     this.#withModels = withModels
   }
 
-  /** The line's bytes are not kept. */
-  push(line: SessionLine): void {
+  /** The line's bytes are not kept. It stands in the file `moved` bytes after what it says. */
+  push(line: SessionLine, moved = 0): void {
     if (line instanceof HeaderLine && this.#version === undefined) {
       const header = line.decode()
       this.#version = versionOf(header)
       this.#sessionId = String(header["id"])
     }
+    if (line instanceof ValueLine) this.#leafless = Session.leaflessWith(this.#leafless, line)
     if (!(line instanceof SessionEntry)) return
-    const { byteOffset, id, parentId, recovered, role, type } = line
+    this.#leafless = []
+    const { id, nullId, parentId, recovered, role, type } = line
+    const byteOffset = line.byteOffset + moved
     if (this.#withModels) {
       const model = modelSetBy(line)
       if (model !== undefined) this.#models.set(byteOffset, model)
@@ -54,7 +60,7 @@ export class BranchMap {
       this.#given.add(given)
       this.#ids.set(byteOffset, given)
     }
-    const envelope = { type, id, parentId, role, timestamp: undefined, recovered }
+    const envelope = { type, id, parentId, role, timestamp: undefined, recovered, nullId }
     this.#entries.push(new SessionEntry(NOTHING, 0, 0, line.line, byteOffset, true, envelope))
   }
 
@@ -81,10 +87,20 @@ export class BranchMap {
 
   /** Most hits are on the active branch, which is known before the rest of the tree. */
   #activeAt(byteOffset: number): BranchPosition | undefined {
-    this.#tree ??= SessionTree.make(this.#entries)
-    this.#active ??= new Map(this.#tree.getBranch().map((entry, depth) => [entry.byteOffset, depth]))
-    const depth = this.#active.get(byteOffset)
-    return depth === undefined ? undefined : { active: true, depth, leafId: this.#tree.leafId }
+    const depth = this.#activeDepths().get(byteOffset)
+    return depth === undefined ? undefined : { active: true, depth, leafId: this.#wholeTree().leafId }
+  }
+
+  #wholeTree(): SessionTree {
+    return (this.#tree ??= SessionTree.make(this.#entries, this.#leafless))
+  }
+
+  #activeDepths(): ReadonlyMap<number, number> {
+    return (this.#active ??= new Map(
+      this.#wholeTree()
+        .getBranch()
+        .map((entry, depth) => [entry.byteOffset, depth])
+    ))
   }
 
   #placeAt(byteOffset: number): Place | undefined {
@@ -103,12 +119,12 @@ export class BranchMap {
   }
 
   #inATree(): Map<number, Place> {
-    const tree = (this.#tree ??= SessionTree.make(this.#entries))
+    const tree = this.#wholeTree()
     const parents = new Map<SessionEntry, SessionEntry>()
     const order = [...tree.roots()]
     for (let at = 0; at < order.length; at++) {
       const entry = order[at]!
-      for (const child of tree.children(entry.id ?? "")) {
+      for (const child of entry.id === null ? [] : tree.children(entry.id)) {
         parents.set(child, entry)
         order.push(child)
       }
@@ -130,7 +146,7 @@ export class BranchMap {
       const leafId = leafOf.get(entry) ?? null
       places.set(byteOffset, {
         position: {
-          active: leafId === tree.leafId,
+          active: this.#activeDepths().has(byteOffset),
           depth: before === undefined ? 0 : before.position.depth + 1,
           leafId
         },

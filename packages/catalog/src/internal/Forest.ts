@@ -71,6 +71,13 @@ export class Forest {
     return this.#left[index]! > this.#entered[index]! + 1
   }
 
+  /** All indexes, each after its parent, and after it at once all that descend from it. */
+  downwards(): Int32Array {
+    const order = new Int32Array(this.parents.length)
+    for (let index = 0; index < order.length; index++) order[this.#entered[index]!] = index
+    return order
+  }
+
   /** The indexes from an entry up to its root. */
   *up(from: number): Generator<number> {
     for (let index = from; index !== ROOT; index = this.parents[index]!) yield index

@@ -1,18 +1,9 @@
 /** What form a session has: the header that Pi would find, and whether its entries are a list or a tree. */
-import { type Json, type JsonObject, isObject, stringAt } from "@pi-sessions/core/Json"
+import { type JsonObject, isObject, stringAt } from "@pi-sessions/core/Json"
+import { valueOf } from "@pi-sessions/core/LineValue"
 import * as Session from "@pi-sessions/core/Session"
 import { versionOf } from "@pi-sessions/core/SessionHeader"
 import { HeaderLine, SessionEntry, type SessionLine } from "@pi-sessions/core/SessionLine"
-
-/** The value of a line that is no entry; undefined where it is no JSON. */
-export const valueOf = (line: SessionLine): Json | undefined => {
-  try {
-    const value: Json = JSON.parse(line.text)
-    return value
-  } catch {
-    return undefined
-  }
-}
 
 export const isByteOrderMark = (line: SessionLine): boolean =>
   line.byteOffset === 0 && line.end - line.start === 3 && line.text === "\ufeff"
@@ -23,6 +14,10 @@ export const headerWithoutId = (line: SessionLine): JsonObject | undefined => {
   const value = valueOf(line)
   return value !== undefined && isObject(value) && value["type"] === "session" ? value : undefined
 }
+
+/** Whether no session can be made of a file: no header, and no entry that says what it is. */
+export const isNothing = ({ header, tree }: Session.Session): boolean =>
+  header === undefined && tree.getEntries().every(({ type }) => type === "")
 
 /** Whether some entry names another one as its parent: no list of version 1 does. */
 export const isTree = ({ tree }: Session.Session): boolean =>

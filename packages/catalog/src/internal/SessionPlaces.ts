@@ -5,7 +5,7 @@ import * as PiEnvironment from "@pi-sessions/session-file/PiEnvironment"
 import { SessionFileError } from "@pi-sessions/session-file/SessionFileError"
 import { FileSurvey } from "../FileSurvey.ts"
 import { FILE_NAME as INDEX_NAME } from "../SessionIndex.ts"
-import { type OtherFile } from "../SessionCatalog.ts"
+import { type OtherFile } from "../OtherFile.ts"
 
 /** What may be sessions, and what could not be looked into. Grows while the walk goes on. */
 export interface SessionPlaces {

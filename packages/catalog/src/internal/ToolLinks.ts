@@ -1,9 +1,15 @@
 /** Which result answers which call, along the branches of a session. */
-import { type Forest } from "./Forest.ts"
-import { type MessageFacts } from "./messageFacts.ts"
+import { type Forest, ROOT } from "./Forest.ts"
+import { type MessageFacts, type ToolCall } from "./messageFacts.ts"
 
 /** In `callOf`: no call. */
 export const NO_CALL = -1
+
+/** A call, by the assistant's entry and its position among the calls there. */
+export interface CallPlace {
+  readonly entry: number
+  readonly position: number
+}
 
 export interface ToolLinks {
   /** By index of the result's entry: index of the assistant's entry whose call it answers. */
@@ -12,50 +18,139 @@ export interface ToolLinks {
   readonly orphans: ReadonlyMap<number, "orphan-result" | "failed-turn-result">
   /** Calls that no result answers on any branch, by the assistant's entry. */
   readonly unanswered: ReadonlyMap<number, ReadonlyArray<string>>
+  /** Results that answer a call by their place, since one of the two has lost its id. */
+  readonly byPlace: ReadonlyMap<number, CallPlace>
 }
 
-export const match = (facts: ReadonlyArray<MessageFacts | undefined>, forest: Forest): ToolLinks => {
-  const callers = new Map<string, Array<number>>()
-  const unanswered = new Map<number, Array<string>>()
-  for (const [index, fact] of facts.entries()) {
-    if (fact === undefined || fact.calls.length === 0) continue
-    for (const id of fact.calls) {
-      const known = callers.get(id)
-      if (known === undefined) callers.set(id, [index])
-      else if (known.at(-1) !== index) known.push(index)
-    }
-    if (!fact.failed) unanswered.set(index, [...fact.calls])
+type Facts = ReadonlyArray<MessageFacts | undefined>
+
+export const match = (facts: Facts, forest: Forest): ToolLinks => {
+  const order = forest.downwards()
+  const { callOf, open, orphans } = matchedById(facts, forest, order)
+  const byPlace = placed(facts, forest, order, orphans, open)
+  for (const [index, { entry, position }] of byPlace) {
+    callOf[index] = entry
+    orphans.delete(index)
+    const id = facts[entry]?.calls[position]?.id ?? null
+    if (id !== null) answer(open, entry, id)
   }
+  const unanswered = [...open].sort(([a], [b]) => a - b)
+  return {
+    callOf,
+    orphans,
+    unanswered: new Map(
+      unanswered.map(([index, counts]) => [
+        index,
+        [...counts].flatMap(([id, count]) => Array.from({ length: count }, () => id))
+      ])
+    ),
+    byPlace
+  }
+}
+
+/** By the assistant's entry, how often each id of its calls is still open. */
+type OpenCalls = Map<number, Map<string, number>>
+
+const matchedById = (facts: Facts, forest: Forest, order: Int32Array) => {
+  /** By call id, the callers above the entry that the walk has come to, and some that it has left. */
+  const callers = new Map<string, Array<number>>()
+  const open: OpenCalls = new Map()
   const callOf = new Int32Array(facts.length).fill(NO_CALL)
   const orphans = new Map<number, "orphan-result" | "failed-turn-result">()
-  for (const [index, fact] of facts.entries()) {
-    if (fact?.resultOf === undefined) continue
+  for (const index of order) {
+    const fact = facts[index]
+    if (fact === undefined) continue
+    if (fact.calls.length > 0) {
+      const counts = new Map<string, number>()
+      for (const { id } of fact.calls) {
+        if (id === null) continue
+        counts.set(id, (counts.get(id) ?? 0) + 1)
+        const known = callers.get(id)
+        if (known === undefined) callers.set(id, [index])
+        else if (known.at(-1) !== index) known.push(index)
+      }
+      if (!fact.failed && counts.size > 0) open.set(index, counts)
+    }
     const id = fact.resultOf
-    const above = id === null ? undefined : nearest(callers.get(id) ?? [], index, forest)
+    if (id === undefined) continue
+    const above = id === null ? undefined : nearest(callers.get(id), index, forest)
     if (id === null || above === undefined) {
       orphans.set(index, "orphan-result")
       continue
     }
     callOf[index] = above
     if (facts[above]?.failed === true) orphans.set(index, "failed-turn-result")
-    const open = unanswered.get(above)
-    const at = open?.indexOf(id) ?? -1
-    if (open === undefined || at < 0) continue
-    open.splice(at, 1)
-    if (open.length === 0) unanswered.delete(above)
+    answer(open, above, id)
   }
-  return { callOf, orphans, unanswered }
+  return { callOf, open, orphans }
 }
 
-/** The last of the callers, in file order, that stands above an entry; most often it is the one before it. */
-const nearest = (callers: ReadonlyArray<number>, below: number, forest: Forest): number | undefined => {
-  let low = 0
-  for (let high = callers.length; low < high;) {
-    const middle = (low + high) >>> 1
-    if (callers[middle]! < below) low = middle + 1
-    else high = middle
+/** On the way down a branch: the last assistant's entry, and how many of its open calls have got a result by place. */
+interface Way {
+  readonly caller: number
+  readonly taken: number
+}
+
+/**
+ * Results without a call answer the calls of the turn before them whose results are missing, in order, where one of the
+ * two lacks its id and the tools do not differ.
+ */
+const placed = (
+  facts: Facts,
+  forest: Forest,
+  order: Int32Array,
+  orphans: ReadonlyMap<number, string>,
+  unanswered: OpenCalls
+): ReadonlyMap<number, CallPlace> => {
+  const found = new Map<number, CallPlace>()
+  const isLost = facts.some(
+    (fact, index) =>
+      fact?.calls.some(({ id }) => id === null) === true || (fact?.resultOf === null && orphans.has(index))
+  )
+  if (!isLost) return found
+  const ways: Array<Way | undefined> = Array.from({ length: facts.length })
+  const openOf = new Map<number, ReadonlyArray<number>>()
+  for (const index of order) {
+    const fact = facts[index]
+    const parent = forest.parents[index]!
+    const above = parent === ROOT ? undefined : ways[parent]
+    if (fact === undefined || (fact.calls.length === 0 && fact.resultOf !== undefined)) ways[index] = above
+    else if (fact.calls.length > 0 && !fact.failed) ways[index] = { caller: index, taken: 0 }
+    if (!orphans.has(index) || above === undefined || fact === undefined) continue
+    const { caller, taken } = above
+    const calls = facts[caller]?.calls ?? []
+    const open = openOf.get(caller) ?? openCalls(calls, unanswered.get(caller))
+    openOf.set(caller, open)
+    const position = open[taken]
+    const call = position === undefined ? undefined : calls[position]
+    if (position === undefined || call === undefined || !isPair(fact, call)) continue
+    found.set(index, { entry: caller, position })
+    ways[index] = { caller, taken: taken + 1 }
   }
-  for (let at = low - 1; at >= 0; at--) if (forest.isAncestor(callers[at]!, below)) return callers[at]
-  for (let at = low; at < callers.length; at++) if (forest.isAncestor(callers[at]!, below)) return callers[at]
-  return undefined
+  return found
+}
+
+const isPair = ({ resultOf, resultOfTool }: MessageFacts, { id, name }: ToolCall): boolean =>
+  (resultOf === null || id === null) && (name === undefined || resultOfTool === undefined || name === resultOfTool)
+
+const openCalls = (
+  calls: ReadonlyArray<ToolCall>,
+  unanswered: ReadonlyMap<string, number> | undefined
+): ReadonlyArray<number> =>
+  calls.flatMap(({ id }, position) => (id === null || unanswered?.has(id) === true ? [position] : []))
+
+const answer = (unanswered: OpenCalls, caller: number, id: string): void => {
+  const open = unanswered.get(caller)
+  const count = open?.get(id)
+  if (open === undefined || count === undefined) return
+  if (count > 1) open.set(id, count - 1)
+  else open.delete(id)
+  if (open.size === 0) unanswered.delete(caller)
+}
+
+/** The nearest caller above an entry. The walk goes down, so those that it has left do not come back. */
+const nearest = (callers: Array<number> | undefined, below: number, forest: Forest): number | undefined => {
+  if (callers === undefined) return undefined
+  while (callers.length > 0 && !forest.isAncestor(callers.at(-1)!, below)) callers.pop()
+  return callers.at(-1)
 }

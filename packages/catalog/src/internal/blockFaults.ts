@@ -1,105 +1,168 @@
-/** What is wrong with the blocks of a content, as far as a real Pi was seen to stumble over it. */
+/**
+ * What is wrong with the blocks of a content, what each Pi does with it, and the blocks that Pi can read.
+ *
+ * What Pi does was read from its code (the conversion to a request, with the session's own model) and is held against
+ * the real Pis by the tests, for each wrong value in each field.
+ */
 import { type Json, type JsonObject, isArray, isObject } from "@pi-sessions/core/Json"
-import { type PiProfile } from "@pi-sessions/core/PiProfile"
+import { type Reading, type Readings, type Sends, each, inBoth, reading, worse } from "./PiReading.ts"
+import { isLost, printed, readableTexts } from "./readableText.ts"
 
-export type BlockCode = "null-block" | "unknown-block" | "empty-block" | "broken-call"
-
-/** What a Pi does with a block; `counts`: it fails only where it has to count the tokens of the block itself. */
-export type Stumble = "crashes" | "counts" | "missends" | "reads"
+export type BlockCode = "null-block" | "unknown-block" | "empty-block" | "odd-text" | "broken-call" | "missing-call-id"
 
 export interface BlockFault {
   readonly code: BlockCode
-  readonly does: { readonly [version in PiProfile]: Stumble }
+  readonly reads: Readings
 }
 
 /** Whose content it is; `custom` is a custom_message's. */
 export type ContentRole = "user" | "assistant" | "toolResult" | "custom"
 
-const STRONGEST: ReadonlyArray<Stumble> = ["crashes", "missends", "counts", "reads"]
-
-const fault = (code: BlockCode, old: Stumble, now: Stumble): BlockFault => ({
-  code,
-  does: { "0.78": old, "1.5": now }
-})
+const fault = (code: BlockCode, reads: Readings): BlockFault => ({ code, reads })
 
 /** One fault of each kind, with the worst that any of its blocks leads to. */
 export const look = (role: ContentRole, failed: boolean, content: ReadonlyArray<Json>): ReadonlyArray<BlockFault> => {
   let found: Map<BlockCode, BlockFault> | undefined
   for (const block of content) {
-    const fault = faultOf(role, failed, block)
-    if (fault === undefined) continue
-    found ??= new Map()
-    const known = found.get(fault.code)
-    found.set(fault.code, known === undefined ? fault : worse(known, fault))
+    for (const one of faultsOf(role, failed, block)) {
+      found ??= new Map()
+      const known = found.get(one.code)
+      found.set(one.code, known === undefined ? one : fault(one.code, worse(known.reads, one.reads)))
+    }
   }
-  return found === undefined ? [] : [...found.values()]
+  return found === undefined ? NONE : [...found.values()]
 }
 
-const worse = (a: BlockFault, b: BlockFault): BlockFault => {
-  const of = (version: PiProfile): Stumble =>
-    STRONGEST.find((does) => does === a.does[version] || does === b.does[version]) ?? "reads"
-  return fault(a.code, of("0.78"), of("1.5"))
-}
+const NONE: ReadonlyArray<never> = []
 
-const faultOf = (role: ContentRole, failed: boolean, block: Json): BlockFault | undefined => {
-  if (block === null) return fault("null-block", "crashes", "crashes")
+const faultsOf = (role: ContentRole, failed: boolean, block: Json): ReadonlyArray<BlockFault> => {
+  if (block === null) return [fault("null-block", inBoth("crashes"))]
   if (isObject(block) && block["type"] === "text") return textFault(role, failed, block["text"])
   if (role === "assistant") return answerFault(failed, block)
   const isImage = isObject(block) && block["type"] === "image"
-  // Of a result, what is neither text nor image is left out.
-  if (role === "toolResult" && !isImage) return undefined
-  if (isImage && typeof block["data"] === "string" && typeof block["mimeType"] === "string") return undefined
-  return fault("unknown-block", "missends", "missends")
+  if (isImage || (role !== "toolResult" && isImageLike(block))) return imageFault(block)
+  const lost = isLost(block, "") ? "loses" : "reads"
+  // Pi takes whatever is no text for an image where a person speaks; of a result it leaves it out.
+  return [fault("unknown-block", role === "toolResult" ? inBoth(lost) : inBoth(imageSends(block)))]
 }
 
 const isNothing = (value: Json | undefined): boolean => value === undefined || value === null
 
-const textFault = (role: ContentRole, failed: boolean, text: Json | undefined): BlockFault | undefined => {
-  if (typeof text === "string") return undefined
-  const code = "empty-block"
-  if (role === "toolResult") return isNothing(text) ? fault(code, "reads", "counts") : undefined
-  if (role !== "assistant") return fault(code, "crashes", isNothing(text) ? "crashes" : "reads")
-  if (failed) return fault(code, "reads", isNothing(text) ? "counts" : "reads")
-  return fault(code, "crashes", "crashes")
+const isName = (value: Json | undefined): boolean => typeof value === "string" && value !== ""
+
+const isImageLike = (block: Json): boolean => isObject(block) && isName(block["data"]) && isName(block["mimeType"])
+
+const imageFault = (block: Json): ReadonlyArray<BlockFault> => {
+  if (!isImageLike(block)) return [fault("unknown-block", inBoth(imageSends(block)))]
+  return isObject(block) && block["type"] === "image" ? NONE : [fault("unknown-block", inBoth("reads"))]
+}
+
+const imageSends = (block: Json): Sends => {
+  const { data, mimeType } = isObject(block) ? block : {}
+  return printed(data) === undefined || printed(mimeType) === undefined ? "crashes" : "missends"
+}
+
+const textFault = (role: ContentRole, failed: boolean, text: Json | undefined): ReadonlyArray<BlockFault> => {
+  if (typeof text === "string") return NONE
+  return [fault(isNothing(text) ? "empty-block" : "odd-text", textReads(role, failed, text))]
+}
+
+/** Of a text that is none. */
+const textReads = (role: ContentRole, failed: boolean, text: Json | undefined): Readings => {
+  const none = isNothing(text)
+  if (role === "assistant") return failed ? inBoth("reads", none, none) : inBoth("crashes", none, none)
+  if (role !== "toolResult") return each(reading("crashes"), none ? reading("crashes") : spokenReads(text))
+  const joined = none ? "" : printed(text)
+  return inBoth(joined === undefined ? "crashes" : isLost(text, joined) ? "loses" : "reads", none)
+}
+
+/** 1.5 leaves out a text without a length, and fails on one with a length. */
+const spokenReads = (text: Json | undefined): Reading => {
+  const length = isArray(text) ? text.length : isObject(text ?? null) ? Number(lengthOf(text)) : 0
+  return reading(length > 0 ? "crashes" : isLost(text, "") ? "loses" : "reads")
+}
+
+const lengthOf = (value: Json | undefined): Json | undefined => {
+  const length = value !== undefined && isObject(value) ? value["length"] : undefined
+  return typeof length === "number" || typeof length === "string" ? length : undefined
 }
 
 /** Blocks that only an assistant's message has. */
-const answerFault = (failed: boolean, block: Json): BlockFault | undefined => {
+const answerFault = (failed: boolean, block: Json): ReadonlyArray<BlockFault> => {
   const type = isObject(block) ? block["type"] : undefined
-  if (isObject(block) && type === "thinking") {
-    const { thinking } = block
-    if (typeof thinking === "string") return undefined
-    return isNothing(thinking) ? fault("empty-block", "reads", "counts") : fault("empty-block", "crashes", "crashes")
+  if (isObject(block) && type === "thinking") return thinkingFault(failed, block)
+  if (isObject(block) && type === "toolCall") return callFaults(failed, block)
+  const isNameless = !isObject(block) || isNothing(block["name"])
+  if (isArray(block)) return [fault("unknown-block", nestedReads(failed, block))]
+  const sends = !failed && isLost(block, "") ? "loses" : "reads"
+  return [fault("unknown-block", inBoth(sends, isNameless))]
+}
+
+/** Pi takes the blocks of a list within an answer for blocks of the answer, but no list within that list. */
+const nestedReads = (failed: boolean, blocks: ReadonlyArray<Json>): Readings => {
+  let reads = inBoth("reads", true)
+  if (failed) return reads
+  for (const block of blocks) {
+    if (isArray(block)) reads = worse(reads, inBoth(isLost(block, "") ? "loses" : "reads"))
+    else for (const inner of faultsOf("assistant", false, block)) reads = worse(reads, inBoth(inner.reads["1.5"].sends))
   }
-  if (!isObject(block) || type !== "toolCall") return fault("unknown-block", "reads", "counts")
-  const { arguments: given, id, name } = block
-  if (typeof id === "string" && typeof name === "string" && given !== undefined) return undefined
-  const isCountable = !isNothing(name) && given !== undefined
-  if (failed) return fault("broken-call", "reads", isCountable ? "reads" : "counts")
-  return fault("broken-call", "missends", isCountable ? "missends" : "counts")
+  return reads
+}
+
+const thinkingFault = (failed: boolean, block: JsonObject): ReadonlyArray<BlockFault> => {
+  const { redacted, thinking, thinkingSignature } = block
+  const faults: Array<BlockFault> = []
+  if (typeof thinking !== "string") {
+    const none = isNothing(thinking)
+    const isKept = Boolean(redacted) || Boolean(thinkingSignature)
+    const isTrimmed = isKept ? !failed : Boolean(thinking)
+    const sends = isTrimmed ? "crashes" : !failed && isLost(thinking, "") ? "loses" : "reads"
+    faults.push(fault(none ? "empty-block" : "odd-text", inBoth(sends, none, none)))
+  } else if (isArray(thinkingSignature) && thinkingSignature.length > 0 && thinking.trim() !== "" && !failed) {
+    // 0.78 takes it for the name of a member.
+    if (printed(thinkingSignature) === undefined)
+      faults.push(fault("odd-text", each(reading("crashes"), reading("reads"))))
+  }
+  return faults
+}
+
+const callFaults = (failed: boolean, call: JsonObject): ReadonlyArray<BlockFault> => {
+  const { arguments: given, id, name } = call
+  const faults: Array<BlockFault> = []
+  if (!isName(id)) faults.push(fault("missing-call-id", inBoth(failed ? "reads" : "missends")))
+  if (isName(name) && given !== undefined) return faults
+  const isCounted = isNothing(name) || given === undefined
+  faults.push(fault("broken-call", inBoth(failed ? "reads" : "missends", isCounted, isCounted)))
+  return faults
 }
 
 /** What stands for the name of a tool that a call does not name. */
 const UNNAMED = "unknown"
 
 /** The blocks that Pi can read, with all the text there is. */
-export const mended = (role: ContentRole, content: Json | undefined): ReadonlyArray<Json> =>
-  isArray(content)
-    ? content.flatMap((block) => (faultOf(role, false, block) === undefined ? [block] : mendedBlock(block)))
-    : []
+export const mended = (role: ContentRole, content: ReadonlyArray<Json>): ReadonlyArray<Json> =>
+  content.flatMap((block) => (faultsOf(role, false, block).length === 0 ? [block] : mendedBlock(role, block)))
 
-const mendedBlock = (block: Json): ReadonlyArray<Json> => {
-  if (typeof block === "string") return [{ type: "text", text: block }]
-  if (!isObject(block)) return []
-  if (block["type"] === "toolCall") return mendedCall(block)
-  const member = block["type"] === "thinking" ? "thinking" : "text"
-  const text = block["type"] === member ? block[member] : undefined
-  return typeof text === "number" || typeof text === "boolean" ? [{ ...block, [member]: String(text) }] : []
+/** Any value as blocks of text, one for each text in it. */
+export const asText = (value: Json | undefined): ReadonlyArray<Json> =>
+  readableTexts(value).map((text) => ({ type: "text", text }))
+
+const mendedBlock = (role: ContentRole, block: Json): ReadonlyArray<Json> => {
+  if (!isObject(block)) return asText(block)
+  if (role === "assistant" && isCallLike(block)) {
+    const { arguments: given, name } = block
+    return [{ ...block, type: "toolCall", name: isName(name) ? name! : UNNAMED, arguments: given ?? {} }]
+  }
+  if (role !== "assistant" && isImageLike(block) && block["type"] !== "text") return [{ ...block, type: "image" }]
+  if (block["type"] === "thinking" && typeof block["thinking"] === "string") {
+    const { thinkingSignature: _, ...thinking } = block
+    return [thinking]
+  }
+  return asText(block)
 }
 
-/** A call without an id cannot be answered, and is left out. */
-const mendedCall = (call: JsonObject): ReadonlyArray<Json> => {
-  const { arguments: given, id, name } = call
-  if (typeof id !== "string") return []
-  return [{ ...call, name: typeof name === "string" ? name : UNNAMED, arguments: given === undefined ? {} : given }]
+/** A call, or what was one before its type was lost. */
+export const isCallLike = (block: JsonObject): boolean => {
+  const { arguments: given, id, name, type } = block
+  return type === "toolCall" || (isName(id) && isName(name) && given !== undefined && isObject(given))
 }

@@ -1,8 +1,8 @@
 /** Whether a compaction keeps what it says it keeps, and whole. */
-import { stringAt } from "@pi-sessions/core/Json"
+import * as EntryId from "@pi-sessions/core/EntryId"
 import { type SessionEntry } from "@pi-sessions/core/SessionLine"
 import { type Forest, ROOT } from "./Forest.ts"
-import { NO_CALL, type ToolLinks } from "./ToolLinks.ts"
+import { type KeptPairs } from "./KeptPairs.ts"
 
 export interface CompactionFault {
   readonly code: "unknown-first-kept" | "split-tool-pair"
@@ -25,33 +25,25 @@ export const compactionFault = (
   entry: SessionEntry,
   index: number,
   { indexOf, entries }: Lookup,
-  forest: Forest,
-  links: ToolLinks
+  pairs: KeptPairs
 ): CompactionFault | undefined => {
-  const id = stringAt(entry.decode(), "firstKeptEntryId")
-  if (id === undefined || id === entry.id) return undefined
-  const first = indexOf(id)
+  const { forest } = pairs
+  const given = entry.decode()["firstKeptEntryId"]
+  if (given === undefined || given === null || given === "" || given === entry.id) return undefined
+  const id = EntryId.read(given) ?? undefined
+  if (id === entry.id) return undefined
+  const first = id === undefined ? undefined : indexOf(id)
   if (first === index) return undefined
   if (first === undefined || !forest.isAncestor(first, index)) {
-    const message = `it keeps what is from entry ${JSON.stringify(id)} on, which is not before it`
+    const named = id === undefined ? "what it keeps first is not named by an id" : undefined
+    const message = named ?? `it keeps what is from entry ${JSON.stringify(id)} on, which is not before it`
     const turn = lastTurn(index, entries, forest)
-    const keepFrom = turn === ROOT ? ROOT : wholeFrom(turn, index, forest, links)
+    const keepFrom = turn === ROOT ? ROOT : pairs.wholeFrom(turn, index)
     return { code: "unknown-first-kept", message, keepFrom }
   }
-  const keepFrom = wholeFrom(first, index, forest, links)
+  const keepFrom = pairs.wholeFrom(first, index)
   if (keepFrom === first) return undefined
   return { code: "split-tool-pair", message: "it keeps a tool's result, and not the call", keepFrom }
-}
-
-/** From where on the results that are kept have their calls. */
-const wholeFrom = (first: number, index: number, forest: Forest, links: ToolLinks): number => {
-  let from = first
-  for (const at of forest.up(forest.parents[index]!)) {
-    const call = links.callOf[at]!
-    if (call !== NO_CALL && !links.orphans.has(at) && forest.isAncestor(call, from)) from = call
-    if (at === from) break
-  }
-  return from
 }
 
 /** The last turn of a person above an entry, without going past an earlier compaction. */

@@ -1,33 +1,82 @@
 /** What is to be said of messages and tools. What stands outside of the context waits until someone goes back there. */
-import { type Json, stringAt } from "@pi-sessions/core/Json"
+import * as EntryId from "@pi-sessions/core/EntryId"
+import { type Json, type JsonObject, objectAt } from "@pi-sessions/core/Json"
 import type * as Session from "@pi-sessions/core/Session"
 import * as SessionContext from "@pi-sessions/core/SessionContext"
 import { type SessionEntry } from "@pi-sessions/core/SessionLine"
+import { type SessionTree } from "@pi-sessions/core/SessionTree"
 import { both, rules } from "../FindingRule.ts"
 import { type PiProfile } from "@pi-sessions/core/PiProfile"
 import type { Code, Finding, PiReaction } from "../SessionFinding.ts"
+import { type FindingList } from "./FindingList.ts"
 import { Forest, parentsOf } from "./Forest.ts"
-import { type BlockCode, type Stumble } from "./blockFaults.ts"
+import { KeptPairs } from "./KeptPairs.ts"
 import { match } from "./ToolLinks.ts"
 import { compactionFault } from "./compactionFault.ts"
 import { findingAt, placeOf } from "./findingAt.ts"
 import * as countedTokens from "./countedTokens.ts"
-import { type Fault, type FaultCode, type MessageFacts, look } from "./messageFacts.ts"
+import { withRole } from "./mendedEntry.ts"
+import {
+  type Fault,
+  type FaultCode,
+  type MessageFacts,
+  type RoleOf,
+  isUncountable,
+  look,
+  roleAmong
+} from "./messageFacts.ts"
 
 const SAYS: { readonly [fault in FaultCode]: string } = {
   "missing-message": "an entry of type message without a message",
-  "missing-role": "a message without a role",
+  "missing-role": "a message without a role that Pi knows",
   "missing-content": "a message without content",
   "odd-content": "the content is neither text nor a list of blocks",
   "text-content": "the content is text where blocks belong",
   "null-block": "a block of the content is null",
-  "unknown-block": "a block of the content is of no kind that Pi knows there, or an image without its data",
+  "unknown-block": "a block of the content is of no type that Pi knows there, or an image without its data",
   "empty-block": "a block of text or thinking without its text",
-  "broken-call": "a tool call without its id, its name or its arguments",
+  "odd-text": "the text of a block is no text",
+  "broken-call": "a tool call without its name or its arguments",
+  "missing-call-id": "a tool call without an id, or with an empty one",
   "missing-usage": "an assistant's message without its usage",
+  "odd-usage": "the usage of an assistant's message holds what is no number",
+  "odd-error": "the error of a failed turn is no text",
   "missing-command": "a command that a person ran, without its text or its output",
+  "odd-command": "a command that a person ran, whose text or output is no text",
   "missing-summary": "a compaction without its summary",
+  "odd-summary": "a summary that is no text",
+  "odd-system": "a system message whose content, sections or tools are not what they should be",
+  "odd-timestamp": "a timestamp of which no date can be made",
+  "odd-model": "the name of a model or of its provider is no text",
   "broken-edit": "a context edit without a replacement that could be sent"
+}
+
+/** What is asked of messages here, so that a long session is decoded once and not kept. */
+class Outlines {
+  readonly #messages = new Map<SessionEntry, JsonObject>()
+  readonly #roleOf: RoleOf
+
+  constructor(roleOf: RoleOf) {
+    this.#roleOf = roleOf
+  }
+
+  /** `messageFacts.look`, which remembers what else is asked of a message. */
+  look(entry: SessionEntry): MessageFacts | undefined {
+    if (entry.type !== "message") return look(entry, this.#roleOf)
+    const payload = entry.decode()
+    const message = objectAt(payload, "message")
+    if (message !== undefined) {
+      const { role, stopReason, timestamp, usage } = message
+      this.#messages.set(entry, { role, stopReason, timestamp, usage })
+    }
+    return look(entry, this.#roleOf, payload)
+  }
+
+  readonly messagesOf: SessionContext.MessagesOf = (entry, profile) => {
+    const message = this.#messages.get(entry)
+    if (message !== undefined) return [message]
+    return entry.type === "message" ? [] : SessionContext.entryMessages(entry, profile)
+  }
 }
 
 type Items = ReadonlyArray<SessionContext.ContextItem>
@@ -35,70 +84,148 @@ type Items = ReadonlyArray<SessionContext.ContextItem>
 const DORMANT = both("reads", "does not come across it, unless someone goes back to its branch")
 const OLDER = { does: "reads", says: "asks only the last answer for its tokens" } as const
 const UNSENT = both("reads", "does not send the turn, which failed, and does not ask for its tokens")
+const UNADDED = both("reads", "does not ask for the rest where there is a total")
 const COUNTS = { does: "crashes", says: "fails where it counts the tokens of its text" } as const
 const TOLD = { does: "reads", says: "does not look at it closely, for a later answer tells the tokens" } as const
 const UNAPPLIED = both("reads", "does not apply it to anything that it sends")
+const PAST = both("reads", "looks only at the error of the last turn")
+const UNNAMED = both("reads", "does not ask for it, for the branch names another model later")
 const NO_IMAGE = { does: "missends", says: "sends it as an image without data, which providers do not take" } as const
+const NOTHING_LOST = { does: "reads", says: "leaves it out; there is no text in it" } as const
+const LOSES = { does: "loses", says: "leaves out its text without a word" } as const
+const FAILS = { does: "crashes", says: "fails where it reads it" } as const
 
-export const contentFindings = ({ tree }: Session.Session): ReadonlyArray<Finding> => {
+/** What the findings of an entry hang on besides the entry itself. */
+interface Scene {
+  readonly onBranch: ReadonlySet<SessionEntry>
+  /** By version, the entries that stand for the branch, and of them those that a Pi sends something of. */
+  readonly selected: EntriesOf
+  readonly sent: EntriesOf
+  readonly closely: CloselyRead
+  /** The edits that 1.5 applies, each with its target. */
+  readonly applied: ReadonlyMap<SessionEntry, SessionEntry>
+  /** The entry that says which model the branch goes on with. */
+  readonly model: SessionEntry | undefined
+  readonly firstAnswer: SessionEntry | undefined
+  readonly lastAnswer: SessionEntry | undefined
+  /** The answer that 0.78 asks for its tokens besides the last one. */
+  readonly toldAnswer: SessionEntry | undefined
+}
+
+type EntriesOf = { readonly [version in PiProfile]: ReadonlySet<SessionEntry> }
+
+const sceneOf = (tree: SessionTree, messagesOf: SessionContext.MessagesOf): Scene => {
+  const branch = tree.getBranch()
+  // 1.5 leaves out what a context edit took away.
+  const items = {
+    "0.78": SessionContext.project(branch, "0.78", messagesOf),
+    "1.5": SessionContext.project(branch, "1.5", messagesOf)
+  }
+  const sent = { "0.78": entriesOf(items["0.78"]), "1.5": entriesOf(items["1.5"]) }
+  return {
+    onBranch: new Set(branch),
+    selected: {
+      "0.78": new Set(SessionContext.select(branch, "0.78")),
+      "1.5": new Set(SessionContext.select(branch, "1.5"))
+    },
+    sent,
+    closely: closelyRead(branch, items),
+    applied: appliedEdits(branch, items["1.5"]),
+    model: branch.findLast(({ role, type }) => type === "model_change" || role === "assistant"),
+    firstAnswer: tree.getEntries().find(({ role }) => role === "assistant"),
+    lastAnswer: branch.findLast((entry) => entry.role === "assistant" && sent["0.78"].has(entry)),
+    toldAnswer: countedTokens.askedInstead(items["0.78"])
+  }
+}
+
+export const contentFindings = ({ tree }: Session.Session, findings: FindingList): void => {
   const entries = tree.getEntries()
-  const facts = entries.map(look)
+  const outlines = new Outlines(roleAmong((id) => tree.getEntry(id)))
+  const facts = entries.map((entry) => outlines.look(entry))
   const forest = new Forest(parentsOf(tree))
   const links = match(facts, forest)
-  const branch = tree.getBranch()
-  const onBranch = new Set(branch)
-  // 1.5 leaves out what a context edit took away.
-  const items = { "0.78": SessionContext.project(branch, "0.78"), "1.5": SessionContext.project(branch, "1.5") }
-  const sent = { "0.78": entriesOf(items["0.78"]), "1.5": entriesOf(items["1.5"]) }
-  const closely = closelyRead(branch, items)
-  const applied = appliedEdits(branch, items["1.5"])
-  const lastAnswer = branch.findLast((entry) => entry.role === "assistant" && sent["0.78"].has(entry))
-  const firstAnswer = entries.find(({ role }) => role === "assistant")
+  const pairs = new KeptPairs(forest, links)
+  const scene = sceneOf(tree, outlines.messagesOf)
+  const { onBranch, sent } = scene
   const indexes = new Map(entries.flatMap(({ id }, index) => (id === null ? [] : [[id, index] as const])))
   const lookup = { entries, indexOf: (id: string) => indexes.get(id) }
-  const findings: Array<Finding> = []
-
-  /** Where neither Pi stumbles over it as things are, it is worth a warning. */
-  const add = (
-    code: Code,
-    entry: SessionEntry,
-    message: string,
-    here: Partial<Pick<Finding, "pi" | "mend">> = {}
-  ): void => {
-    const rule = { ...rules[code], ...here }
-    const reaction = (version: PiProfile) => (sent[version].has(entry) ? rule.pi[version] : DORMANT[version])
-    const pi = { "0.78": reaction("0.78"), "1.5": reaction("1.5") }
-    const isHarmless = pi["0.78"].does === "reads" && pi["1.5"].does === "reads"
-    const severity = isHarmless && rule.severity === "error" ? (rule.mend === null ? "note" : "warning") : rule.severity
-    findings.push(findingAt(code, placeOf(entry), message, { severity, pi, mend: rule.mend }))
-  }
-
   for (const [index, entry] of entries.entries()) {
     const fact = facts[index]
-    for (const fault of fact?.faults ?? []) {
-      const { code } = fault
-      const says = SAYS[code]
-      if (code === "missing-usage") add(code, entry, says, usagePi(fact?.failed === true, entry === lastAnswer))
-      else if (code === "missing-message") {
-        const early = firstAnswer === undefined || entry.byteOffset < firstAnswer.byteOffset
-        findings.push(findingAt(code, placeOf(entry), says, onBranch.has(entry) ? {} : offBranch(early)))
-      } else if (code === "broken-edit") {
-        const here = applied.has(entry) ? {} : { pi: UNAPPLIED, severity: "warning" as const }
-        findings.push(findingAt(code, placeOf(entry), says, here))
-      } else add(code, entry, says, faultPi(fault, entry, closely))
-    }
+    for (const fault of fact?.faults ?? []) findings.push(faultFinding(fault, entry, fact?.failed === true, scene))
+    if (fact?.resultOf === null && links.byPlace.has(index))
+      findings.push(
+        finding("missing-call-id", entry, "a tool's result without the id of its call, or with an empty one", sent)
+      )
     const orphan = links.orphans.get(index)
     // One that nothing hangs on is where a repair would put it.
     const stays = !onBranch.has(entry) && !forest.hasChildren(index)
-    if (orphan !== undefined) add(orphan, entry, orphanSays(fact, orphan), stays ? { mend: null } : {})
+    if (orphan !== undefined)
+      findings.push(finding(orphan, entry, orphanSays(fact, orphan), sent, stays ? { mend: null } : {}))
     const open = links.unanswered.get(index)
-    if (open !== undefined) add("unanswered-call", entry, `no result for ${names(open)}`)
-    if (entry.type === "compaction" && fact === undefined) {
-      const fault = compactionFault(entry, index, lookup, forest, links)
-      if (fault !== undefined) add(fault.code, entry, fault.message)
+    if (open !== undefined) findings.push(finding("unanswered-call", entry, `no result for ${names(open)}`, sent))
+    if (entry.type === "compaction" && fact?.faults.some(({ code }) => SUMMARIES.has(code)) !== true) {
+      const fault = compactionFault(entry, index, lookup, pairs)
+      if (fault !== undefined) findings.push(finding(fault.code, entry, fault.message, sent))
     }
   }
-  return findings
+}
+
+const SUMMARIES: ReadonlySet<Code> = new Set(["missing-summary", "odd-summary"])
+
+/** `asked`: the entries that a Pi comes across. Where neither stumbles as things are, it is worth a warning. */
+const finding = (
+  code: Code,
+  entry: SessionEntry,
+  message: string,
+  asked: EntriesOf,
+  here: Partial<Pick<Finding, "pi" | "mend">> = {}
+): Finding => {
+  const rule = { ...rules[code], ...here }
+  const reaction = (version: PiProfile) => (asked[version].has(entry) ? rule.pi[version] : DORMANT[version])
+  const pi = { "0.78": reaction("0.78"), "1.5": reaction("1.5") }
+  const isHarmless = pi["0.78"].does === "reads" && pi["1.5"].does === "reads"
+  const severity = isHarmless && rule.severity === "error" ? (rule.mend === null ? "note" : "warning") : rule.severity
+  return findingAt(code, placeOf(entry), message, { severity, pi, mend: rule.mend })
+}
+
+const faultFinding = (fault: Fault, entry: SessionEntry, failed: boolean, scene: Scene): Finding => {
+  const { applied, closely, firstAnswer, lastAnswer, model, onBranch, selected, sent, toldAnswer } = scene
+  const { code } = fault
+  const says = SAYS[code]
+  switch (code) {
+    case "missing-message": {
+      const early = firstAnswer === undefined || entry.byteOffset < firstAnswer.byteOffset
+      return findingAt(code, placeOf(entry), says, onBranch.has(entry) ? {} : offBranch(early))
+    }
+    case "missing-role": {
+      const isMended = withRole(entry.decode()["message"] ?? null) !== undefined
+      return finding(code, entry, says, selected, {
+        ...faultPi(fault, entry, closely),
+        ...(isMended ? {} : { mend: null })
+      })
+    }
+    case "odd-model":
+      return finding(code, entry, says, selected, entry === model ? {} : { pi: UNNAMED })
+    case "odd-error":
+      return finding(code, entry, says, sent, entry === lastAnswer ? {} : { pi: PAST })
+    case "missing-usage":
+    case "odd-usage": {
+      const isAsked = code === "missing-usage" || hasUncountableUsage(entry)
+      const isLast = entry === lastAnswer || entry === toldAnswer
+      return finding(code, entry, says, sent, isAsked ? usagePi(failed, isLast) : { pi: UNADDED })
+    }
+    default: {
+      if (entry.type !== "context_edit") return finding(code, entry, says, sent, faultPi(fault, entry, closely))
+      const target = applied.get(entry)
+      return finding(
+        code,
+        entry,
+        says,
+        selected,
+        target === undefined ? { pi: UNAPPLIED } : faultPi(fault, target, closely)
+      )
+    }
+  }
 }
 
 const names = (ids: ReadonlyArray<string>): string => ids.map((id) => JSON.stringify(id)).join(", ")
@@ -143,43 +270,43 @@ const closelyRead = (
 })
 
 /** What the Pis do with a fault here, where that is not what its rule says. */
-const faultPi = (fault: Fault, entry: SessionEntry, { prompt, request }: CloselyRead): Partial<Pick<Finding, "pi">> => {
-  const { code } = fault
-  if ("does" in fault) {
-    // Before a prompt, Pi looks closely at answers only, and passes over blocks of a kind that it does not know.
-    const isText = fault.does["1.5"] === "counts" && entry.role === "assistant" && fault.code !== "unknown-block"
-    const reaction = (version: PiProfile) =>
-      isText && prompt[version].has(entry) ? COUNTS : stumble(fault.code, fault.does[version], request.has(entry))
-    return { pi: { "0.78": reaction("0.78"), "1.5": reaction("1.5") } }
+const faultPi = (
+  { code, reads }: Fault,
+  entry: SessionEntry,
+  { prompt, request }: CloselyRead
+): Partial<Pick<Finding, "pi">> => {
+  if (reads === null) return {}
+  const reaction = (version: PiProfile): PiReaction => {
+    const { counts, estimates, sends } = reads[version]
+    const rule = rules[code].pi[version]
+    if (estimates && prompt[version].has(entry)) return COUNTS
+    if (sends === "crashes") return rule.does === "crashes" ? rule : FAILS
+    if (counts && request.has(entry)) return COUNTS
+    if (rule.does === sends && sends !== "reads") return rule
+    if (sends === "missends") return NO_IMAGE
+    if (sends === "loses") return LOSES
+    if (counts) return TOLD
+    return rule.does === "reads" ? rule : NOTHING_LOST
   }
-  if (code === "missing-content" && entry.role === "custom") return { pi: rules["odd-content"].pi }
-  if (code !== "missing-command" && code !== "missing-summary") return {}
-  const rule = rules[code].pi["0.78"]
-  const reaction = (version: PiProfile) => (prompt[version].has(entry) ? COUNTS : rule)
   return { pi: { "0.78": reaction("0.78"), "1.5": reaction("1.5") } }
 }
 
-const stumble = (code: BlockCode, does: Stumble, isCounted: boolean): PiReaction => {
-  if (does === "crashes") return rules[code === "null-block" ? code : "empty-block"].pi["0.78"]
-  if (does === "counts" && isCounted) return COUNTS
-  if (code === "broken-call" && does !== "reads") return rules[code].pi["0.78"]
-  if (does === "missends") return NO_IMAGE
-  return does === "counts" ? TOLD : { does: "reads", says: "leaves it out" }
-}
+const hasUncountableUsage = (entry: SessionEntry): boolean =>
+  isUncountable(objectAt(entry.decode(), "message")?.["usage"])
 
 const EDITABLE: ReadonlySet<Json | undefined> = new Set(["user", "assistant", "toolResult", "custom"])
 
-/** The edits that 1.5 applies: the last one of each message that it sends. */
-const appliedEdits = (branch: ReadonlyArray<SessionEntry>, items: Items): ReadonlySet<SessionEntry> => {
+/** The edits that 1.5 applies, and to what: the last one of each message that it sends. */
+const appliedEdits = (branch: ReadonlyArray<SessionEntry>, items: Items): ReadonlyMap<SessionEntry, SessionEntry> => {
   const last = new Map<string, SessionEntry>()
   for (const entry of branch) {
-    const targetId = entry.type === "context_edit" ? stringAt(entry.decode(), "targetId") : undefined
-    if (targetId !== undefined) last.set(targetId, entry)
+    const targetId = entry.type === "context_edit" ? EntryId.read(entry.decode()["targetId"]) : null
+    if (targetId !== null) last.set(targetId, entry)
   }
-  const applied = new Set<SessionEntry>()
+  const applied = new Map<SessionEntry, SessionEntry>()
   for (const { entry, message } of items) {
     const edit = entry.id === null || !EDITABLE.has(message["role"]) ? undefined : last.get(entry.id)
-    if (edit !== undefined) applied.add(edit)
+    if (edit !== undefined) applied.set(edit, entry)
   }
   return applied
 }

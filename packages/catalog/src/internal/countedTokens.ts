@@ -35,6 +35,13 @@ export const inRequest = (items: Items): ReadonlySet<SessionEntry> => {
   return after(items, last)
 }
 
+/** The answer whose usage 0.78 asks for besides the last one: after a turn that failed, the last that tells tokens. */
+export const askedInstead = (items: Items): SessionEntry | undefined => {
+  const answer = items.findLast(({ message }) => message["role"] === "assistant")?.message
+  if (answer?.["stopReason"] !== "error") return undefined
+  return items.findLast(({ message }) => tellsTokens(message, "0.78"))?.entry
+}
+
 /**
  * What a Pi counts before a prompt, to learn whether to compact: after a turn that failed; 1.5 after one of no tokens
  * too, and wherever context edits count; not where it compacted since that turn.

@@ -1,11 +1,12 @@
 /** What is to be said of a session's header. */
-import { stringAt } from "@pi-sessions/core/Json"
+import { type Json, type JsonObject, stringAt } from "@pi-sessions/core/Json"
 import * as Session from "@pi-sessions/core/Session"
 import { CURRENT_VERSION } from "@pi-sessions/core/SessionHeader"
 import { both } from "../FindingRule.ts"
 import type { Finding } from "../SessionFinding.ts"
 import { formOf, headerWithoutId } from "./SessionForm.ts"
 import { findingAt, placeOf } from "./findingAt.ts"
+import { printed } from "./readableText.ts"
 
 /** Bytes of a file in which 0.78 looks for the header when it lists sessions. */
 const OLD_HEADER_BYTES = 512
@@ -36,8 +37,13 @@ export const headerFindings = (session: Session.Session, { cwdExists }: HeaderFa
   } else if (form.version > CURRENT_VERSION) {
     findings.push(findingAt("newer-version", place, `version ${form.version}; no known Pi writes above 3`))
   }
+  if (!isNumber(form.header["version"])) {
+    findings.push(findingAt("odd-version", place, "the header's version is no number"))
+  }
   const cwd = stringAt(form.header, "cwd")
-  if (cwd === undefined || cwd === "") {
+  if (cwd === undefined && (form.header["cwd"] ?? null) !== null) {
+    findings.push(findingAt("odd-cwd", place, "the header's directory is no text"))
+  } else if (cwd === undefined || cwd === "") {
     findings.push(findingAt("missing-cwd", place, "the header does not say in which directory the session ran"))
   } else if (cwdExists === false) {
     findings.push(findingAt("cwd-gone", place, `its directory is not there: ${cwd}`))
@@ -48,6 +54,17 @@ export const headerFindings = (session: Session.Session, { cwdExists }: HeaderFa
     findings.push(findingAt("long-header", place, `the header has ${bytes} bytes`, here))
   }
   return findings
+}
+
+/** Whether Pi can compare a version with its own. */
+const isNumber = (version: Json | undefined): boolean => printed(version) !== undefined
+
+/** A header that Pi can read; the same object where it can. */
+export const mendedHeader = (header: JsonObject): JsonObject => {
+  const { cwd, ...rest } = header
+  const isOddCwd = cwd !== undefined && cwd !== null && typeof cwd !== "string"
+  const sound = isOddCwd ? rest : header
+  return isNumber(header["version"]) ? sound : { ...sound, version: CURRENT_VERSION }
 }
 
 const withoutHeader = (session: Session.Session): ReadonlyArray<Finding> => {

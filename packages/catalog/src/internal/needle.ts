@@ -32,9 +32,12 @@ const RANKS = Uint8Array.from({ length: 256 }, (_, byte) => {
 /** Beyond it no script has cases. */
 const CASED_BELOW = 0x1f000
 let cased: string | undefined
+const caseless = new Map<string, boolean>()
 
 /** Whether a regular expression with the flags `i` and `u` takes nothing else for the character, which is not ASCII. */
 const isCaseless = (character: string): boolean => {
+  const known = caseless.get(character)
+  if (known !== undefined) return known
   if (cased === undefined) {
     cased = ""
     for (let code = 0; code < CASED_BELOW; code++) {
@@ -42,7 +45,9 @@ const isCaseless = (character: string): boolean => {
       cased += String.fromCodePoint(code)
     }
   }
-  return [...cased.matchAll(new RegExp(character, "giu"))].length <= 1
+  const found = [...cased.matchAll(new RegExp(character, "giu"))].length <= 1
+  caseless.set(character, found)
+  return found
 }
 
 /** How a character may be spelt without a JSON escape. */

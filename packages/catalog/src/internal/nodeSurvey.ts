@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import { SessionFileError } from "@pi-sessions/session-file/SessionFileError"
-import { type FileFacts, type FileHead, type FileSurvey, type HeadReader } from "../FileSurvey.ts"
+import { type FileFacts, type FileHead, type Survey, type HeadReader } from "../FileFacts.ts"
 import * as Credentials from "./credentials.ts"
 import { HEAD_SIZES } from "./headSizes.ts"
 
@@ -134,7 +134,7 @@ const readFully = (descriptor: number, into: Buffer, size: number): number => {
   return length
 }
 
-export const survey: FileSurvey["Service"] = {
+export const survey: Survey = {
   names: (directories) => each(directories, "list", (path) => Fs.readdirSync(path)),
   facts: (paths) => each(paths, "list", (path) => factsOf(Fs.statSync(path))),
   heads: (paths, read) =>

@@ -5,7 +5,7 @@ import * as Option from "effect/Option"
 import * as Path from "effect/Path"
 import type * as PlatformError from "effect/PlatformError"
 import { SessionFileError, fromPlatform } from "@pi-sessions/session-file/SessionFileError"
-import { type FileFacts, type FileHead, type FileSurvey, type HeadReader } from "../FileSurvey.ts"
+import { type FileFacts, type FileHead, type Survey, type HeadReader } from "../FileFacts.ts"
 import * as Credentials from "./credentials.ts"
 import { HEAD_SIZES } from "./headSizes.ts"
 
@@ -73,7 +73,7 @@ export const make = Effect.gen(function* () {
       return { ...facts, head: undefined }
     }).pipe(Effect.scoped)
 
-  const survey: FileSurvey["Service"] = {
+  const survey: Survey = {
     names: (directories) => each(directories, "list", (path) => fs.readDirectory(path)),
     facts: (paths) => each(paths, "list", (path) => Effect.map(fs.stat(path), factsOf)),
     heads: (paths, read) => each(paths, "read", (path) => headOf(path, read)),

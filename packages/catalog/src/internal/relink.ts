@@ -5,7 +5,6 @@
  * it. One that names an entry which is not there follows the entry before it in the file, and so do all others that name
  * the same: the lost entry stood there. A circle is cut at its earliest entry, which follows the entry before it.
  */
-import { stringAt } from "@pi-sessions/core/Json"
 import * as EntryId from "@pi-sessions/core/EntryId"
 import { type SessionEntry } from "@pi-sessions/core/SessionLine"
 import { ROOT } from "./Forest.ts"
@@ -54,8 +53,8 @@ export const relink = (entries: ReadonlyArray<SessionEntry>, sessionId: string):
       why.set(index, "it was written after an entry without an id")
     }
     const reference = REFERENCE[entry.type]
-    const named = reference === undefined ? undefined : stringAt(entry.decode(), reference)
-    const target = named === undefined ? undefined : before(named)
+    const named = reference === undefined ? null : EntryId.read(entry.decode()[reference])
+    const target = named === null ? undefined : before(named)
     if (target !== undefined) targets.set(index, target)
 
     if (id !== null && id !== "" && !latest.has(id)) ids.push(id)

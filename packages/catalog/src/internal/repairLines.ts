@@ -1,16 +1,17 @@
 /** The first step of a repair: a header, and entries on lines of their own; what is neither is left out. */
-import { type JsonObject, isObject, stringAt } from "@pi-sessions/core/Json"
+import { type JsonObject } from "@pi-sessions/core/Json"
 import * as EntryId from "@pi-sessions/core/EntryId"
+import { isBlank, valueOf } from "@pi-sessions/core/LineValue"
 import * as Session from "@pi-sessions/core/Session"
 import { CURRENT_VERSION, versionOf } from "@pi-sessions/core/SessionHeader"
 import { HeaderLine, SessionEntry, type SessionLine } from "@pi-sessions/core/SessionLine"
-import type { Change } from "../SessionRepair.ts"
-import { headerWithoutId, isByteOrderMark, isTree, valueOf } from "./SessionForm.ts"
-import { asCustom } from "./messageFacts.ts"
+import type { Change } from "../RepairChange.ts"
+import { headerWithoutId, isByteOrderMark, isNothing, isTree } from "./SessionForm.ts"
+import { asCustom } from "./mendedEntry.ts"
 
 /** Undefined when there is nothing that could be a session. */
 export const repairLines = (session: Session.Session, changes: Array<Change>): Session.Session | undefined => {
-  if (session.tree.getEntries().length === 0 && session.header === undefined) return undefined
+  if (isNothing(session)) return undefined
   const lines: Array<SessionLine> = []
   for (const line of session.lines) {
     const kept = line === session.header ? undefined : keep(line, session, changes)
@@ -18,7 +19,7 @@ export const repairLines = (session: Session.Session, changes: Array<Change>): S
   }
   const header = headerFor(session, changes)
   const before = session.lines[0]
-  if (session.header !== undefined && before !== session.header && !isBlank(before)) {
+  if (session.header !== undefined && before !== undefined && before !== session.header && !isBlank(before)) {
     const { line, byteOffset } = session.header
     const isFirst = lines[0] === undefined || lines[0].byteOffset > byteOffset
     if (!isFirst) changes.push({ line, byteOffset, what: "the header becomes the first line" })
@@ -26,12 +27,18 @@ export const repairLines = (session: Session.Session, changes: Array<Change>): S
   return Session.fromLines([header, ...lines])
 }
 
-const isBlank = (line: SessionLine | undefined): boolean => line === undefined || line.text.trim() === ""
-
 /** The line as it should stand; undefined for one that is left out. */
 const keep = (line: SessionLine, session: Session.Session, changes: Array<Change>): SessionLine | undefined => {
   const { line: number, byteOffset } = line
   const change = (what: string): void => void changes.push({ line: number, byteOffset, what })
+  if (line instanceof SessionEntry && line.type === "") {
+    if (line.id === null) {
+      change("a line that is no entry is left out")
+      return undefined
+    }
+    change("an object without a type becomes a custom entry")
+    return SessionEntry.make({ ...asCustom(line.decode()), type: "custom" }, line)
+  }
   if (line instanceof SessionEntry) {
     if (line.recovered) change("the entry gets a line of its own")
     else if (!line.terminated) change("a newline at its end")
@@ -50,10 +57,6 @@ const keep = (line: SessionLine, session: Session.Session, changes: Array<Change
   // It becomes the header.
   if (session.header === undefined && headerWithoutId(line) !== undefined) return undefined
   const value = valueOf(line)
-  if (value !== undefined && isObject(value) && value["type"] !== "session" && stringAt(value, "id") !== undefined) {
-    change("an object without a type becomes a custom entry")
-    return SessionEntry.make({ ...asCustom(value), type: "custom" }, line)
-  }
   change(
     value === undefined ? `${line.end - line.start} damaged bytes are left out` : "a line that is no entry is left out"
   )
@@ -78,7 +81,7 @@ const headerFor = (session: Session.Session, changes: Array<Change>): HeaderLine
   if (found !== undefined) {
     const said = headerWithoutId(found) ?? {}
     const version = isList || versionOf(said) >= 2 ? said["version"] : CURRENT_VERSION
-    changes.push({ line: found.line, byteOffset: found.byteOffset, what: `the header gets the id ${id}` })
+    changes.push({ line: found.line, byteOffset: found.byteOffset, what: "the header gets an id" })
     return HeaderLine.make({ ...said, type: "session", version, id }, found)
   }
   const made: JsonObject = {
@@ -87,6 +90,6 @@ const headerFor = (session: Session.Session, changes: Array<Change>): HeaderLine
     id,
     timestamp: entries[0]?.timestamp
   }
-  changes.push({ line: 1, byteOffset: 0, what: `a header is made, with the id ${id}` })
+  changes.push({ line: 1, byteOffset: 0, what: "a header is made" })
   return HeaderLine.make(made)
 }

@@ -75,7 +75,17 @@ export const damagedFixtures: ReadonlyArray<DamagedFixture> = [
   ),
   row("unsound/call-without-result", ["unanswered-call"], ["hello", "", OPEN, "and more", "more it is"]),
   row("unsound/call-without-arguments", ["broken-call"], ["hello", "", "a.txt", "and more", "more it is"]),
-  row("unsound/call-without-id", ["broken-call", "orphan-result"], FOUR),
+  row(
+    "unsound/call-without-id",
+    ["missing-call-id", "missing-call-id"],
+    ["hello", "hi", "a.txt", "and more", "more it is"]
+  ),
+  row(
+    "unsound/call-with-empty-id",
+    ["missing-call-id", "missing-call-id"],
+    ["hello", "", "a.txt", "and more", "more it is"]
+  ),
+  row("unsound/command-is-no-text", ["odd-command"], [...TWO, "Ran ``\n```\na.txt\n```", "and more", "more it is"]),
   row("unsound/command-without-output", ["missing-command"], [...TWO, "Ran `ls`\n(no output)"]),
   row("unsound/command-without-output-edited", ["missing-command"], ["hello", "Ran `ls`\n(no output)", "hi"]),
   row(
@@ -89,14 +99,32 @@ export const damagedFixtures: ReadonlyArray<DamagedFixture> = [
   row("unsound/empty-block", ["empty-block", "empty-block"], FOUR),
   row("unsound/empty-thinking", ["empty-block"], FOUR),
   row("unsound/empty-thinking-counted", ["empty-block"], ["hello", "and more"]),
-  row("unsound/message-is-text", ["missing-role"], TWO),
+  row("unsound/message-is-text", ["missing-role"], [...TWO, "a text"]),
   row("unsound/null-block", ["null-block", "null-block"], FOUR),
-  row("unsound/odd-content", ["odd-content"], ["hi", "and more", "more it is"]),
+  row("unsound/odd-content", ["odd-content"], ["42", "hi", "and more", "more it is"]),
   row("unsound/summary-missing", ["missing-summary"], FOUR),
   row("unsound/summary-missing-counted", ["missing-summary"], FOUR),
   row("unsound/unknown-block", ["unknown-block"], FOUR),
   row("unsound/unknown-block-of-user", ["unknown-block"], FOUR),
   row("unsound/unknown-block-told", ["unknown-block"], FOUR),
+  row("unsound/odd-cwd", ["odd-cwd"], TWO),
+  row("unsound/odd-error", ["odd-error"], TWO),
+  row("unsound/odd-model", ["odd-model"], TWO),
+  row("unsound/odd-system", ["odd-system"], TWO),
+  row("unsound/odd-text", ["odd-text"], FOUR),
+  row(
+    "unsound/odd-text-of-result",
+    ["unknown-block", "odd-text"],
+    ["hello", "", ["a", "b", "c", "d", "e"].map((name) => `${name}.txt`).join("\n"), "and more", "more it is"]
+  ),
+  row("unsound/odd-timestamp", ["missing-timestamp", "odd-timestamp"], FOUR),
+  row("unsound/odd-usage", ["odd-usage"], TWO),
+  row("unsound/odd-version", ["odd-version"], TWO),
+  row(
+    "unsound/summary-is-no-text",
+    ["odd-summary"],
+    [`${SUMMARY} into the following summary:\n\n<summary>\nthey said hello`, "and more", "more it is"]
+  ),
   row("unsound/content-is-text", ["text-content"], FOUR),
   row("unsound/content-is-text-failed", ["text-content"], ["hello", "and more", "more it is"]),
   row("unsound/content-missing", ["missing-content", "missing-content"], ["and more", "more it is"]),
@@ -120,7 +148,7 @@ export const damagedFixtures: ReadonlyArray<DamagedFixture> = [
     ["unknown-first-kept"],
     [SUMMARY, "kept, or so it was meant", "kept as well", "after it", "after it too"]
   ),
-  row("unsound/unknown-role", ["missing-role"], TWO)
+  row("unsound/unknown-role", ["missing-role"], ["hello", "said by nobody", "hi"])
 ]
 
 export const fixturesFolder = Path.resolve(import.meta.dirname, "../../../../fixtures")

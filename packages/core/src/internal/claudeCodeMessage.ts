@@ -51,17 +51,17 @@ export const answeredBlock = (block: JsonObject): JsonObject => {
   }
 }
 
-const STOP_REASONS: { readonly [theirs: string]: string } = {
-  end_turn: "stop",
-  stop_sequence: "stop",
-  tool_use: "toolUse",
-  max_tokens: "length"
-}
+const STOP_REASONS: ReadonlyMap<string, string> = new Map([
+  ["end_turn", "stop"],
+  ["stop_sequence", "stop"],
+  ["tool_use", "toolUse"],
+  ["max_tokens", "length"]
+])
 
 /** Why the model stopped; undefined where the line was written before it had. */
 export const stopReasonOf = (message: JsonObject): string | undefined => {
   const reason = stringAt(message, "stop_reason")
-  return reason === undefined ? undefined : (STOP_REASONS[reason] ?? reason)
+  return reason === undefined ? undefined : (STOP_REASONS.get(reason) ?? reason)
 }
 
 /** Tokens under Pi's names; dollars only where the line says them (old versions). */

@@ -105,8 +105,13 @@ export class JsonScanner {
   /** Where the last scan ended, well or not: just after the value, or at the byte that cannot stand there. */
   scannedTo = 0
 
+  /** The object that the last scan closed last, inside or as the value itself. */
+  readonly lastObject: Range = absent()
+
   /** One element per open container: 1 = object, 0 = array. */
   #stack = new Uint8Array(64)
+  /** Where each open container begins. */
+  #starts = new Float64Array(64)
   /** Depth-one key, or role key below `message`, whose value is being scanned. */
   #key = KEY_OTHER
   /** Whether depth two is the inside of `message`. */
@@ -129,6 +134,7 @@ export class JsonScanner {
     this.parentId.start = -1
     this.timestamp.start = -1
     this.role.start = -1
+    this.lastObject.start = -1
 
     this.#key = KEY_OTHER
     this.#inMessage = false
@@ -137,6 +143,7 @@ export class JsonScanner {
     this.#module.forget()
 
     let stack = this.#stack
+    let starts = this.#starts
     let depth = 0
     let valueStart = 0
     let i = start
@@ -163,10 +170,14 @@ export class JsonScanner {
           const grown = new Uint8Array(depth * 2)
           grown.set(stack)
           this.#stack = stack = grown
+          const grownStarts = new Float64Array(depth * 2)
+          grownStarts.set(starts)
+          this.#starts = starts = grownStarts
         }
         const isObject = byte === 0x7b
         // A container is no role, and takes the place of an earlier duplicate.
         if (depth === 2 && this.#key === KEY_ROLE) this.role.start = -1
+        starts[depth] = i
         stack[depth++] = isObject ? 1 : 0
         if (depth === 2) {
           this.#inMessage = isObject && this.#key === KEY_MESSAGE
@@ -177,6 +188,7 @@ export class JsonScanner {
         if (bytes[i] === (isObject ? 0x7d : 0x5d)) {
           depth--
           i++
+          if (isObject) this.#closed(starts[depth]!, i)
         } else if (isObject) {
           i = this.#openMember(bytes, i, end, depth)
           if (i < 0) return -1
@@ -215,6 +227,7 @@ export class JsonScanner {
         depth--
         if (depth === 1 && this.#key === KEY_ROLE) this.#key = KEY_MESSAGE
         i++
+        if (isObject) this.#closed(starts[depth]!, i)
       }
     }
   }
@@ -228,6 +241,11 @@ export class JsonScanner {
     else if (depth === 2 && this.#inMessage) this.#key = this.#isRole(bytes, at, after) ? KEY_ROLE : KEY_MESSAGE
     const colon = this.#space(bytes, after, end)
     return bytes[colon] === 0x3a ? colon + 1 : this.#fail(colon)
+  }
+
+  #closed(start: number, end: number): void {
+    this.lastObject.start = start
+    this.lastObject.end = end
   }
 
   #fail(at: number): -1 {

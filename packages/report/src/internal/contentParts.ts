@@ -3,7 +3,7 @@ import { type Json, type JsonObject, isArray, isObject, objectAt, stringAt } fro
 import { type Depth } from "../TimelineDepth.ts"
 import { type TimelinePart } from "../TimelinePart.ts"
 import { firstLine } from "./firstLine.ts"
-import { isTooDeep, shownJson } from "./shownJson.ts"
+import { isTooDeep, shownJson } from "../ShownJson.ts"
 import { toolCallLine } from "./toolCallLine.ts"
 
 export const text = (depth: Depth, text: string): TimelinePart => ({ part: "text", depth, text })

@@ -1,7 +1,7 @@
 /** What a tool was called for, on one line. */
 import { type JsonObject, stringAt } from "@pi-sessions/core/Json"
 import { firstLine } from "./firstLine.ts"
-import { shownJson } from "./shownJson.ts"
+import { shownJson } from "../ShownJson.ts"
 
 /** Arguments that say most of a call, in the order in which they are named. */
 const TELLING = ["command", "pattern", "query", "url", "path", "file_path"]

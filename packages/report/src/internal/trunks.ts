@@ -1,4 +1,5 @@
 /** Which child a branch goes straight on with: the one towards the active leaf, else the one with most entries. */
+import { type SessionEntry } from "@pi-sessions/core/SessionLine"
 import { type TreeNode } from "@pi-sessions/core/SessionTree"
 
 export interface Trunks {
@@ -9,14 +10,14 @@ export interface Trunks {
 }
 
 /** No recursion: a session may be as deep as it is long. */
-export const trunksOf = (roots: ReadonlyArray<TreeNode>, leafId: string | null): Trunks => {
+export const trunksOf = (roots: ReadonlyArray<TreeNode>, leaf: SessionEntry | undefined): Trunks => {
   const order: Array<TreeNode> = [...roots]
   /** Where the parent of each stands in `order`; -1 for roots. */
   const parents: Array<number> = roots.map(() => -1)
   let towards = -1
   for (let at = 0; at < order.length; at++) {
     const node = order[at]
-    if (towards < 0 && leafId !== null && node?.entry.id === leafId) towards = at
+    if (towards < 0 && leaf !== undefined && node?.entry === leaf) towards = at
     for (const child of node?.children ?? []) {
       order.push(child)
       parents.push(at)

@@ -13,13 +13,13 @@ const FIRST_SEED = Number(process.env["PI_SESSIONS_SEED"] || 1)
 
 export const walked = Effect.gen(function* () {
   const root = yield* temporaryFolder
-  const found: Array<{ readonly name: string; readonly session: Session.Session }> = []
+  const found: Array<{ readonly name: string; readonly file: string; readonly session: Session.Session }> = []
   for (const version of PiVersion.versions) {
     for (let seed = FIRST_SEED; seed < FIRST_SEED + WALKS; seed++) {
       const dir = Path.join(root, `${version}-${seed}`)
       const walk = yield* Effect.promise(() => SessionWalk.walk(version, { seed, steps: 60, dir, cwd: "/srv/project" }))
       for (const file of walk.files) {
-        found.push({ name: `Pi ${version}, seed ${seed}`, session: Session.read(Fs.readFileSync(file)) })
+        found.push({ name: `Pi ${version}, seed ${seed}`, file, session: Session.read(Fs.readFileSync(file)) })
       }
     }
   }

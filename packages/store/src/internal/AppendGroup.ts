@@ -3,7 +3,7 @@
  * store and what the group holds already.
  */
 import * as Effect from "effect/Effect"
-import { type FrameInput, isShort } from "../SegmentFrame.ts"
+import { type FrameInput, isShort } from "../wire/SegmentFrame.ts"
 import { EntryRefused } from "../StoreError.ts"
 
 /** Where an appended entry stands. */
@@ -51,7 +51,9 @@ export class AppendGroup<E, R> {
       const { nextSeq, path, seqById } = this.#store
       const fresh: Array<FrameInput> = []
       const freshSeq = new Map<string, number>()
-      const seqOf = (id: string): number | undefined => seqById.get(id) ?? this.#seqById.get(id) ?? freshSeq.get(id)
+      // Entries that were migrated without an id have the empty one, which names none of them.
+      const seqOf = (id: string): number | undefined =>
+        id === "" ? undefined : (seqById.get(id) ?? this.#seqById.get(id) ?? freshSeq.get(id))
       const appended: Array<Appended> = []
       for (const input of given) {
         const { entryId, entryType, parentId } = input

@@ -6,7 +6,7 @@
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
-import * as OffsetRow from "../OffsetRow.ts"
+import * as OffsetRow from "../wire/OffsetRow.ts"
 import { type StoreIoError } from "../StoreError.ts"
 import { readAt } from "./durable.ts"
 

@@ -5,9 +5,9 @@
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
 import type * as Path from "effect/Path"
-import * as OffsetRow from "../OffsetRow.ts"
+import * as OffsetRow from "../wire/OffsetRow.ts"
 import { type StoreIoError } from "../StoreError.ts"
-import { type IndexExtent } from "../WireField.ts"
+import { type IndexExtent } from "../wire/WireField.ts"
 import { AppendLog } from "./AppendLog.ts"
 
 /** Rows are written when about so many bytes of them wait. */

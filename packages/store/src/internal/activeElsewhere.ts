@@ -4,7 +4,7 @@ import * as FileSystem from "effect/FileSystem"
 import * as Path from "effect/Path"
 import { SessionStore } from "../SessionStore.ts"
 import type * as StoreLayout from "../StoreLayout.ts"
-import { type StoreFormat } from "../WireField.ts"
+import { type StoreFormat } from "../wire/WireField.ts"
 import { activeFile } from "./cutover.ts"
 
 /** Where a session is, by its marker. */

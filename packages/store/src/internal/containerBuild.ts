@@ -4,16 +4,16 @@ import type * as FileSystem from "effect/FileSystem"
 import type * as Path from "effect/Path"
 import * as Stream from "effect/Stream"
 import { type Sqlite } from "@pi-sessions/sqlite/Sqlite"
-import type * as MigrationEvent from "../MigrationEvent.ts"
-import { type FrameInput } from "../SegmentFrame.ts"
+import type * as MigrationEvent from "../wire/MigrationEvent.ts"
+import { type FrameInput } from "../wire/SegmentFrame.ts"
 import { type StoreIoError, type StoreNotFound } from "../StoreError.ts"
 import type * as StoreLayout from "../StoreLayout.ts"
 import * as StoreReader from "../StoreReader.ts"
 import * as StoreVerify from "../StoreVerify.ts"
 import type * as StoreWriter from "../StoreWriter.ts"
-import { type Snapshot } from "../WireField.ts"
+import { type Snapshot } from "../wire/WireField.ts"
+import { FrameAssembler, type FrameExceptions } from "./FrameAssembler.ts"
 import { snapshotOf } from "./foreignStore.ts"
-import { FrameAssembler } from "./sourceSession.ts"
 
 type Needs = Sqlite | FileSystem.FileSystem | Path.Path
 
@@ -24,9 +24,10 @@ const GROUP_BYTES = 4 << 20
 export const fill = Effect.fnUntraced(function* (
   writer: StoreWriter.StoreWriter,
   bytes: Stream.Stream<Uint8Array, StoreIoError, Needs>,
+  exceptions: FrameExceptions,
   onProgress: ((bytes: number) => Effect.Effect<void>) | undefined
 ): Effect.fn.Return<void, StoreWriter.AppendError, Needs> {
-  const assembler = new FrameAssembler()
+  const assembler = new FrameAssembler(exceptions)
   let group: Array<FrameInput> = []
   let groupBytes = 0
   let total = 0

@@ -10,7 +10,7 @@ import * as Path from "effect/Path"
 import * as PlatformError from "effect/PlatformError"
 import * as Scope from "effect/Scope"
 import { StoreIoError, fromPlatform } from "../StoreError.ts"
-import { asBuffer } from "./checkedLine.ts"
+import { asBuffer } from "../wire/checkedLine.ts"
 
 /** An open file that is closed by `close` and tells when that fails. */
 export interface OpenFile {

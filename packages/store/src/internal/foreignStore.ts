@@ -8,7 +8,7 @@ import * as Stream from "effect/Stream"
 import { type Sqlite } from "@pi-sessions/sqlite/Sqlite"
 import * as SqliteV1 from "../SqliteV1.ts"
 import { type StoreIoError } from "../StoreError.ts"
-import { type Snapshot } from "../WireField.ts"
+import { type Snapshot } from "../wire/WireField.ts"
 import { openFile, readAt, renameDurably, sync, withFile, writeFully } from "./durable.ts"
 
 /** What a container is migrated from and rolled back to. */

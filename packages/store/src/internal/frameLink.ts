@@ -1,7 +1,14 @@
 /** How one frame follows another: INV-002 and INV-005 for neighbours, and making those that do. */
-import * as OffsetRow from "../OffsetRow.ts"
-import { type FrameFields, type FrameInput, GENESIS, type SegmentFrame, chainHash, encode } from "../SegmentFrame.ts"
-import { type Head } from "../WireField.ts"
+import * as OffsetRow from "../wire/OffsetRow.ts"
+import {
+  type FrameFields,
+  type FrameInput,
+  GENESIS,
+  type SegmentFrame,
+  chainHash,
+  encode
+} from "../wire/SegmentFrame.ts"
+import { type Head } from "../wire/WireField.ts"
 
 /** A frame as the head that the next one must follow. */
 export const headOf = (frame: FrameFields, chainHash: string): Head => ({
@@ -45,8 +52,10 @@ export const framesOf = (
       entry_seq: head === undefined ? 0 : head.entry_seq + 1,
       entry_id: input.entryId,
       parent_entry_id: input.parentId,
+      ...(input.missingParentId === undefined ? {} : { missing_parent_id: input.missingParentId }),
       entry_type: input.entryType,
       ...(input.unterminated === true ? { unterminated: true as const } : {}),
+      ...(input.linksInLines === true ? { links_in_lines: true as const } : {}),
       prev_hash: head?.chain_hash ?? GENESIS
     }
     const bytes = encode(frame, input.payload)

@@ -1,7 +1,7 @@
 /** Reading a segment from front to back, a buffer at a time, frame by frame. */
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
-import { type FoundFrame, decode } from "../SegmentFrame.ts"
+import { type FoundFrame, decode } from "../wire/SegmentFrame.ts"
 import { type StoreIoError } from "../StoreError.ts"
 import { FileWindow } from "./FileWindow.ts"
 

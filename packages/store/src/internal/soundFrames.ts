@@ -1,7 +1,7 @@
 /** Reading a segment over its damage: what is whole is found again after what is not. */
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
-import { type FoundFrame, SCHEMA_ID } from "../SegmentFrame.ts"
+import { type FoundFrame, SCHEMA_ID } from "../wire/SegmentFrame.ts"
 import { type StoreIoError } from "../StoreError.ts"
 import { FileWindow } from "./FileWindow.ts"
 import { scanWindow } from "./segmentScan.ts"

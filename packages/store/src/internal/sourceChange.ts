@@ -7,7 +7,7 @@ import { type Sqlite } from "@pi-sessions/sqlite/Sqlite"
 import * as MigrationLedger from "../MigrationLedger.ts"
 import { type StoreIoError } from "../StoreError.ts"
 import * as StoreLayout from "../StoreLayout.ts"
-import { type Snapshot } from "../WireField.ts"
+import { type Snapshot } from "../wire/WireField.ts"
 import { sizeOf } from "./durable.ts"
 import { isForeign, readBytes, snapshotOf } from "./foreignStore.ts"
 

@@ -1,14 +1,13 @@
-/** A session that is to be migrated: whether it is sound, and its lines on their way into frames. */
+/** A session that is to be migrated: what it holds, and whether a container can be made of it. */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import { stringAt } from "@pi-sessions/core/Json"
-import { type Code } from "@pi-sessions/core/SessionDiagnostic"
 import { versionOf } from "@pi-sessions/core/SessionHeader"
-import { HeaderLine, SessionEntry, type SessionLine } from "@pi-sessions/core/SessionLine"
+import { HeaderLine, SessionEntry, type SessionLine, ValueLine } from "@pi-sessions/core/SessionLine"
 import { SessionReader } from "@pi-sessions/core/SessionReader"
-import { type FrameInput, isShort } from "../SegmentFrame.ts"
+import { isShort } from "../wire/SegmentFrame.ts"
 import { isSafeId } from "../StoreLayout.ts"
-import { type Snapshot } from "../WireField.ts"
+import { type Snapshot } from "../wire/WireField.ts"
+import { type FrameException, type FrameExceptions, sessionIdOf, wholeLines } from "./FrameAssembler.ts"
 import { detached } from "./detached.ts"
 import { snapshotter } from "./foreignStore.ts"
 
@@ -27,11 +26,10 @@ export interface Inspected {
   /** Without the header. */
   readonly entryCount: number
   readonly snapshot: Snapshot
+  /** Why no container can be made of it. */
   readonly findings: ReadonlyArray<SourceFinding>
+  readonly exceptions: FrameExceptions
 }
-
-/** Noticed by the reader, and no damage: the bytes are kept as they are. */
-const HARMLESS: ReadonlySet<Code> = new Set(["crlf", "invalid-utf8", "missing-final-newline"])
 
 /** Reads a whole session without keeping it. */
 export const inspect = Effect.fnUntraced(function* <E, R>(
@@ -41,28 +39,12 @@ export const inspect = Effect.fnUntraced(function* <E, R>(
 ): Effect.fn.Return<Inspected, E, R> {
   const reader = new SessionReader()
   const snapshot = snapshotter(format, name)
-  const findings: Array<SourceFinding> = []
-  const ids = new Set<string>()
-  /** Parents that no entry before had; some are further down. */
-  const unknown: Array<{ readonly entry: SessionEntry; readonly parentId: string }> = []
-  let entryCount = 0
-  let sessionId: string | undefined
+  const links = new LinkCheck()
   const take = (lines: ReadonlyArray<SessionLine>): void => {
-    for (const line of lines) {
-      if (!(line instanceof SessionEntry)) continue
-      entryCount++
-      const { id, parentId } = line
-      if (id === null) continue
-      if (id === "") findings.push(at(line, "empty-id: the entry's id is empty"))
-      if (!isShort(id, parentId, line.type)) {
-        findings.push(at(line, "too-long: its id, its parent's and its type are longer than 60 KiB together"))
-        continue
-      }
-      sessionId ??= stringAt(reader.header?.decode() ?? {}, "id")
-      if (id === sessionId) findings.push(at(line, `duplicate-id: ${id} is the id of the session`))
-      if (parentId !== null && !ids.has(parentId)) unknown.push({ entry: line.standalone(), parentId })
-      if (ids.has(id)) findings.push(at(line, `duplicate-id: another entry has the id ${id} already`))
-      ids.add(detached(id))
+    for (const line of lines) if (isLoose(line)) links.linksInLines = true
+    for (const { own } of wholeLines(lines, reader.header)) {
+      if (own instanceof HeaderLine) links.header(sessionIdOf(own))
+      else if (own !== undefined) links.entry(own)
     }
   }
   yield* Stream.runForEach(bytes, (chunk) =>
@@ -72,27 +54,37 @@ export const inspect = Effect.fnUntraced(function* <E, R>(
     })
   )
   take(reader.end())
-  for (const { entry, parentId } of unknown) {
-    const what = ids.has(parentId)
-      ? `cycle or order: its parent ${parentId} comes after it`
-      : `unknown-parent: there is no entry ${parentId}`
-    findings.push(at(entry, what))
+  return {
+    sessionId: reader.header === undefined ? "" : sessionIdOf(reader.header),
+    entryCount: links.entryCount,
+    snapshot: snapshot.end(),
+    findings: findingsOf(reader),
+    exceptions: links.end()
   }
-  for (const diagnostic of reader.diagnostics) {
-    if (!HARMLESS.has(diagnostic.code)) findings.push(at(diagnostic, `${diagnostic.code}: ${diagnostic.message}`))
-  }
-  const header = reader.header?.decode()
-  if (reader.header !== undefined && header !== undefined && versionOf(header) !== 3) {
-    const message = `the session has format version ${versionOf(header)}; open it once in Pi, which brings it to version 3`
-    findings.push(at(reader.header, message))
-  }
-  sessionId = stringAt(header ?? {}, "id") ?? ""
-  if (reader.header !== undefined && !isSafeId(sessionId)) {
-    findings.push(at(reader.header, `the session id ${JSON.stringify(sessionId)} cannot be part of a file name`))
-  }
-  findings.sort((a, b) => a.byteOffset - b.byteOffset)
-  return { sessionId, entryCount, snapshot: snapshot.end(), findings }
 })
+
+const findingsOf = ({ diagnostics, header }: SessionReader): ReadonlyArray<SourceFinding> => {
+  const wrong = diagnostics.find(({ code }) => code === "missing-header" || code === "header-not-first")
+  const remedy = '"pi-sessions doctor --fix" writes a copy with a header, where one can be made'
+  if (wrong !== undefined || header === undefined) {
+    return wrong === undefined ? [] : [at(wrong, `${wrong.code}: ${wrong.message}; ${remedy}`)]
+  }
+  const version = versionOf(header.decode())
+  const findings: Array<SourceFinding> = []
+  if (version !== 3) {
+    const what = version < 3 ? "open it once in Pi, which brings it to version 3" : "stores hold version 3 only"
+    findings.push(at(header, `the session has format version ${version}; ${what}`))
+  }
+  const sessionId = sessionIdOf(header)
+  if (!isSafeId(sessionId)) {
+    const shown = JSON.stringify(sessionId.slice(0, SHOWN_ID))
+    const what = '"pi-sessions fork" writes a session with another id'
+    findings.push(at(header, `the session id ${shown} cannot be part of a file name; ${what}`))
+  }
+  return findings
+}
+
+const SHOWN_ID = 200
 
 const at = (where: { readonly line: number; readonly byteOffset: number }, message: string): SourceFinding => ({
   line: where.line,
@@ -100,57 +92,49 @@ const at = (where: { readonly line: number; readonly byteOffset: number }, messa
   message
 })
 
-/** Lines of a session file as frames: a blank line goes with the entry after it, or with the last one. */
-export class FrameAssembler {
-  readonly #reader = new SessionReader()
-  readonly #blank: Array<Uint8Array> = []
-  /** Held back, for blank lines may follow it to the end of the file. */
-  #last: (FrameInput & { readonly terminated: boolean }) | undefined
+/** Whether a line that gets no frame changes the tree: an entry on a damaged line, or a value that takes the leaf. */
+const isLoose = (line: SessionLine): boolean =>
+  line instanceof ValueLine || (line instanceof SessionEntry && line.recovered)
 
-  /** The frames that became complete. */
-  push(chunk: Uint8Array): ReadonlyArray<FrameInput> {
-    return this.#take(this.#reader.push(chunk))
+/** Takes entries in file order and finds those whose ids and parents frames cannot say. */
+class LinkCheck {
+  entryCount = 0
+  linksInLines = false
+  #sessionId: string | undefined
+  readonly #ids = new Set<string>()
+  readonly #byEntry = new Map<number, FrameException>()
+  /** Parents that no entry before had. */
+  readonly #missing = new Set<string>()
+
+  header(sessionId: string): void {
+    this.#sessionId = sessionId
   }
 
-  /** The last ones. */
-  end(): ReadonlyArray<FrameInput> {
-    const frames = [...this.#take(this.#reader.end())]
-    const last = this.#last
-    if (last === undefined) return frames
-    const bytes = Buffer.concat([last.payload, ...(last.terminated ? [NEWLINE] : []), ...this.#blank])
-    const terminated = bytes.at(-1) === 0x0a
-    frames.push({
-      entryId: last.entryId,
-      parentId: last.parentId,
-      entryType: last.entryType,
-      payload: terminated ? bytes.subarray(0, -1) : bytes,
-      ...(terminated ? {} : { unterminated: true })
-    })
-    return frames
-  }
-
-  #take(lines: ReadonlyArray<SessionLine>): ReadonlyArray<FrameInput> {
-    const frames: Array<FrameInput> = []
-    for (const line of lines) {
-      const own = line instanceof HeaderLine || line instanceof SessionEntry
-      if (!own) {
-        this.#blank.push(line.terminated ? Buffer.concat([line.bytes, NEWLINE]) : line.bytes)
-        continue
-      }
-      if (this.#last !== undefined) {
-        const { entryId, parentId, entryType, payload } = this.#last
-        frames.push({ entryId, parentId, entryType, payload })
-      }
-      const payload = this.#blank.length === 0 ? line.bytes : Buffer.concat([...this.#blank, line.bytes])
-      this.#blank.length = 0
-      const terminated = line.terminated
-      this.#last =
-        line instanceof HeaderLine
-          ? { entryId: stringAt(line.decode(), "id") ?? "", parentId: null, entryType: "session", payload, terminated }
-          : { entryId: line.id ?? "", parentId: line.parentId, entryType: line.type, payload, terminated }
+  entry({ id, parentId, type }: SessionEntry): void {
+    const place = ++this.entryCount
+    if (!isShort(id ?? "", parentId, type)) {
+      this.linksInLines = true
+      this.#byEntry.set(place, { entryId: "", parentId: null, entryType: "" })
+      return
     }
-    return frames
+    let exception: FrameException | undefined
+    // Pi follows no link to an empty id.
+    if (parentId === "") exception = { parentId: null }
+    else if (parentId !== null && !this.#ids.has(parentId)) {
+      exception = { parentId: null, missingParentId: parentId }
+      this.#missing.add(detached(parentId))
+    }
+    // The header's frame stands under the session's id.
+    if (id === null || id === "" || id === this.#sessionId || this.#ids.has(id)) {
+      this.linksInLines = true
+      exception = { ...exception, entryId: "" }
+    } else this.#ids.add(detached(id))
+    if (exception !== undefined) this.#byEntry.set(place, exception)
+  }
+
+  end(): FrameExceptions {
+    // Some come later in the file.
+    for (const parentId of this.#missing) if (this.#ids.has(parentId)) this.linksInLines = true
+    return { byEntry: this.#byEntry, linksInLines: this.linksInLines }
   }
 }
-
-const NEWLINE = Buffer.from("\n")

@@ -49,7 +49,7 @@ export const explore = (program: Program, options: Options) => {
   return CrashExplorer.explore<crash.Promised, unknown>({
     ...options,
     image: program.image,
-    statesPerBoundary: options.statesPerBoundary ?? 64,
+    statesPerBoundary: options.statesPerBoundary ?? 24,
     fileSystem: { interleave: true, ...options.fileSystem },
     workload: (ledger) => program.workload(ledger).pipe(Effect.provide(onGiven, { local: true })),
     check: Effect.fnUntraced(function* (image, context) {

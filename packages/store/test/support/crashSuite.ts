@@ -33,7 +33,7 @@ export const powerCuts = ({ programs, random, states: usual, killEvery }: Suite)
       `${program.name}: nothing acknowledged is lost`,
       () =>
         Effect.gen(function* () {
-          const found = yield* explore(program, { seed, goesOnEvery: 25, sectorBytes: 128, byteCuts: 6 })
+          const found = yield* explore(program, { seed, goesOnEvery: 75, sectorBytes: 128, byteCuts: 6 })
           say(program.name, found)
           assert.isAbove(found.states, 3 * found.boundaries)
         }),
@@ -50,7 +50,7 @@ export const powerCuts = ({ programs, random, states: usual, killEvery }: Suite)
         for (; total.states < settings.states(usual); at++) {
           const found = yield* explore(random(at), {
             seed: at,
-            goesOnEvery: 50,
+            goesOnEvery: 100,
             sectorBytes: 256,
             byteCuts: 4,
             statesPerBoundary: 24

@@ -1,13 +1,13 @@
 /** Random records of the wire contract: ids in any script, everything that JSON must escape, any numbers. */
 import { hash } from "node:crypto"
-import type * as ActiveStore from "../../src/ActiveStore.ts"
-import type * as Checkpoint from "../../src/Checkpoint.ts"
-import type * as Manifest from "../../src/Manifest.ts"
-import type * as MigrationEvent from "../../src/MigrationEvent.ts"
-import type * as OffsetRow from "../../src/OffsetRow.ts"
-import type { FrameFields } from "../../src/SegmentFrame.ts"
+import type * as ActiveStore from "../../src/wire/ActiveStore.ts"
+import type * as Checkpoint from "../../src/wire/Checkpoint.ts"
+import type * as Manifest from "../../src/wire/Manifest.ts"
+import type * as MigrationEvent from "../../src/wire/MigrationEvent.ts"
+import type * as OffsetRow from "../../src/wire/OffsetRow.ts"
+import type { FrameFields } from "../../src/wire/SegmentFrame.ts"
 import { StoreState } from "../../src/StoreState.ts"
-import type { Head, Snapshot } from "../../src/WireField.ts"
+import type { Head, Snapshot } from "../../src/wire/WireField.ts"
 import type { SeededRandom } from "@pi-sessions/testing/SeededRandom"
 
 const pieces = [
@@ -84,8 +84,10 @@ export const frame = (random: SeededRandom): FrameFields => ({
   entry_seq: count(random),
   entry_id: id(random),
   parent_entry_id: nullable(random, id),
+  ...(random.chance(0.2) ? { missing_parent_id: id(random) } : {}),
   entry_type: random.chance(0.7) ? "message" : id(random),
   ...(random.chance(0.2) ? { unterminated: true as const } : {}),
+  ...(random.chance(0.2) ? { links_in_lines: true as const } : {}),
   prev_hash: digest(random)
 })
 

@@ -1,12 +1,12 @@
 /** The six records behind one face, and their checksum as another program would compute it. */
 import { crc32 } from "node:zlib"
 import { Result, Schema } from "effect"
-import * as ActiveStore from "../../src/ActiveStore.ts"
-import * as Checkpoint from "../../src/Checkpoint.ts"
-import * as Manifest from "../../src/Manifest.ts"
-import * as MigrationEvent from "../../src/MigrationEvent.ts"
-import * as OffsetRow from "../../src/OffsetRow.ts"
-import * as SegmentFrame from "../../src/SegmentFrame.ts"
+import * as ActiveStore from "../../src/wire/ActiveStore.ts"
+import * as Checkpoint from "../../src/wire/Checkpoint.ts"
+import * as Manifest from "../../src/wire/Manifest.ts"
+import * as MigrationEvent from "../../src/wire/MigrationEvent.ts"
+import * as OffsetRow from "../../src/wire/OffsetRow.ts"
+import * as SegmentFrame from "../../src/wire/SegmentFrame.ts"
 import type { SeededRandom } from "@pi-sessions/testing/SeededRandom"
 import * as RandomRecords from "./randomRecords.ts"
 

@@ -1,4 +1,4 @@
-import type { ScriptedMessage, ScriptedUsage } from "../ScriptedModel.ts"
+import type { ScriptedMessage, ScriptedUsage } from "../ScriptedReply.ts"
 
 const event = (data: unknown): string => `data: ${JSON.stringify(data)}\n\n`
 

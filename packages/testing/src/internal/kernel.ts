@@ -2,9 +2,34 @@
 import * as Effect from "effect/Effect"
 import type { OpenFlag } from "effect/FileSystem"
 import type * as PlatformError from "effect/PlatformError"
-import type { Fault, Operation, Options } from "../FaultyFileSystem.ts"
+import type * as DiskImage from "../DiskImage.ts"
+import type { Fault, Operation } from "../SimulatedCall.ts"
 import type { SimulatedDisk } from "../SimulatedDisk.ts"
 import { DiskError, platformError, type ErrorCode } from "./errno.ts"
+
+/** Initial state of a simulated file system, and the faults that happen to it. */
+export interface Options {
+  /** Initial content of the disk. Default: an empty `/tmp`. */
+  readonly image?: DiskImage.DiskImage | undefined
+  /**
+   * Used instead of an image: the disk of a killed program. Its unsynced writes are there and still not durable.
+   * The disk is shared, not copied.
+   */
+  readonly disk?: SimulatedDisk | undefined
+  /** Asked before each call. */
+  readonly fault?: ((operation: Operation) => Fault | undefined) | undefined
+  /**
+   * How many bytes fit. A write that does not fit is short first, and fails with ENOSPC when not one byte fits. Room
+   * comes back when files are truncated, or removed and closed, or by `setCapacity`.
+   */
+  readonly capacityBytes?: number | undefined
+  /** Called before and after each call. Must not call the file system. */
+  readonly onOperation?: ((when: "before" | "after", operation: Operation) => void) | undefined
+  /** The last call that is made: each later one dies with `Halted`. */
+  readonly haltAfter?: number | undefined
+  /** Yields before and after each member, so that fibers take turns as on a real disk. Default: false. */
+  readonly interleave?: boolean | undefined
+}
 
 /** An open file or directory. */
 export interface Handle {

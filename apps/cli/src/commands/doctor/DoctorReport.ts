@@ -1,6 +1,6 @@
 /** What `doctor` prints. */
-import { type Finding, format } from "@pi-sessions/catalog/SessionFinding"
-import type { Change } from "@pi-sessions/catalog/SessionRepair"
+import { type Finding, countOf, format } from "@pi-sessions/catalog/SessionFinding"
+import type { Change } from "@pi-sessions/catalog/RepairChange"
 import * as TerminalText from "@pi-sessions/report/TerminalText"
 
 export interface FileReport {
@@ -27,9 +27,10 @@ export const lines = ({ path, findings, repaired }: FileReport): ReadonlyArray<s
     : [
         path,
         ...findings.flatMap((finding) => [
-          `  ${TerminalText.line(format(finding))}`,
+          `  ${TerminalText.line(format(finding) + entryOf(finding))}`,
           ...reactions(finding),
-          ...mend(finding)
+          ...mend(finding),
+          ...others(finding)
         ]),
         ...(repaired === undefined
           ? []
@@ -37,6 +38,8 @@ export const lines = ({ path, findings, repaired }: FileReport): ReadonlyArray<s
               `  repaired copy: ${repaired.path} (${counted(repaired.changes.length, "change")}), session ${repaired.id}`
             ])
       ]
+
+const entryOf = ({ entryId }: Finding): string => (entryId === undefined ? "" : ` (entry ${JSON.stringify(entryId)})`)
 
 const reactions = ({ pi }: Finding): ReadonlyArray<string> => {
   const [old, now] = [pi["0.78"], pi["1.5"]]
@@ -48,22 +51,45 @@ const reactions = ({ pi }: Finding): ReadonlyArray<string> => {
 const mend = ({ mend, severity }: Finding): ReadonlyArray<string> =>
   mend === null ? (severity === "error" ? ["    --fix: cannot mend it"] : []) : [`    --fix: ${mend}`]
 
-/** One document of a run. */
-export const document = (
+const others = ({ code, more }: Finding): ReadonlyArray<string> =>
+  more === undefined ? [] : [`    and ${more.count} more of ${code}, up to line ${more.lastLine}`]
+
+/** How many there are, those that are not listed included. */
+export const total = (findings: ReadonlyArray<Finding>): number =>
+  findings.reduce((sum, finding) => sum + countOf(finding), 0)
+
+/** One document of a run, a session at a time: all of them together may be longer than a string can be. */
+export function* document(
   reports: ReadonlyArray<FileReport>,
   skipped: ReadonlyArray<{ readonly path: string; readonly reason: string }>
-): string =>
-  TerminalText.json(
-    JSON.stringify(
-      { sessions: reports.map((report) => ({ ...report, repaired: report.repaired ?? null })), skipped },
-      null,
-      2
-    )
-  )
+): Generator<string> {
+  yield "{"
+  yield reports.length === 0 ? '  "sessions": [],' : '  "sessions": ['
+  for (const [at, report] of reports.entries()) {
+    yield `    ${json({ ...report, repaired: listed(report.repaired) }, 4)}${at + 1 < reports.length ? "," : ""}`
+  }
+  if (reports.length > 0) yield "  ],"
+  yield `  "skipped": ${json(skipped, 2)}`
+  yield "}"
+}
+
+const json = (value: unknown, indent: number): string =>
+  TerminalText.json(JSON.stringify(value, null, 2)).replaceAll("\n", `\n${" ".repeat(indent)}`)
+
+/** The changes that a document lists of one copy. */
+const LISTED = 10_000
+
+const listed = (repaired: FileReport["repaired"]): object | null => {
+  if (repaired === undefined) return null
+  const { changes } = repaired
+  return changes.length <= LISTED
+    ? repaired
+    : { ...repaired, changes: changes.slice(0, LISTED), moreChanges: changes.length - LISTED }
+}
 
 export const summary = (reports: ReadonlyArray<FileReport>): string => {
   const findings = reports.flatMap((report) => report.findings)
-  const of = (severity: Finding["severity"]) => findings.filter((finding) => finding.severity === severity).length
+  const of = (severity: Finding["severity"]) => total(findings.filter((finding) => finding.severity === severity))
   const examined = `${counted(reports.length, "session")} examined`
   return findings.length === 0
     ? `${examined}, nothing found`

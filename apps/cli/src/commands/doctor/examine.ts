@@ -6,11 +6,14 @@ import type { Finding } from "@pi-sessions/catalog/SessionFinding"
 import * as SessionRepair from "@pi-sessions/catalog/SessionRepair"
 import { stringAt } from "@pi-sessions/core/Json"
 import * as Session from "@pi-sessions/core/Session"
+import * as EngineLimit from "@pi-sessions/session-file/EngineLimit"
+import * as TerminalText from "@pi-sessions/report/TerminalText"
 import { SessionFileError, fromPlatform } from "@pi-sessions/session-file/SessionFileError"
 import { SessionSource } from "@pi-sessions/session-file/SessionSource"
 import { CommandFailed, UsageError } from "../../Exit.ts"
 import * as Interruption from "../../Interruption.ts"
 import { Invocation } from "../../Invocation.ts"
+import * as ResultPrinter from "../../ResultPrinter.ts"
 import * as StoredSessions from "../../StoredSessions.ts"
 import * as DoctorReport from "./DoctorReport.ts"
 import * as Patients from "./Patients.ts"
@@ -82,6 +85,7 @@ const examineAll = Effect.fnUntraced(function* (input: Input) {
     const { path } = patient.ref
     yield* invocation.progress(`${index + 1} of ${patients.length}: ${path}`)
     const report = yield* examineOne(patient, input.fix).pipe(
+      EngineLimit.named(path),
       Effect.catchTag("SessionFileError", (error) => Effect.succeed(error))
     )
     if (report instanceof SessionFileError) skipped.push({ path, reason: report.reason })
@@ -90,6 +94,13 @@ const examineAll = Effect.fnUntraced(function* (input: Input) {
   yield* invocation.progress("")
   return { reports, skipped, found: patients.length }
 })
+
+/** Paths go to a pipe as they are. */
+function* printed(reports: ReadonlyArray<DoctorReport.FileReport>, isTerminal: boolean): Generator<string> {
+  for (const report of reports) {
+    for (const line of DoctorReport.lines(report)) yield isTerminal ? TerminalText.harmless(line) : line
+  }
+}
 
 export const run = Effect.fnUntraced(
   function* (input: Input) {
@@ -104,19 +115,21 @@ export const run = Effect.fnUntraced(
       const where = input.sessions.map(invocation.resolve).join(", ")
       return yield* new UsageError({ text: `no session found in ${where}: ${what}` })
     }
-    if (input.json) yield* invocation.result(DoctorReport.document(reports, skipped))
-    else for (const line of reports.flatMap(DoctorReport.lines)) yield* invocation.result(line)
+    const { isTerminal } = yield* ResultPrinter.layout()
+    if (input.json) yield* ResultPrinter.lines(DoctorReport.document(reports, skipped))
+    else yield* ResultPrinter.lines(printed(reports, isTerminal))
     yield* invocation.note(DoctorReport.summary(reports))
     const errors = reports.flatMap(({ findings, repaired }) =>
       repaired === undefined ? findings.filter(isError) : repaired.left
     )
     if (errors.length > 0) {
       const how = input.fix ? "could not be mended" : "found; --fix writes copies without those that can be mended"
-      return yield* new CommandFailed({ text: `${DoctorReport.counted(errors.length, "error")} ${how}` })
+      return yield* new CommandFailed({ text: `${DoctorReport.counted(DoctorReport.total(errors), "error")} ${how}` })
     }
     if (skipped.length > 0)
       return yield* new CommandFailed({ text: `${DoctorReport.counted(skipped.length, "file")} not examined` })
   },
+  Effect.catchTag("PlatformError", (error) => Effect.fail(new CommandFailed({ text: error.message }))),
   Effect.ensuring(Effect.flatMap(Invocation, ({ progress }) => progress(""))),
   Effect.provide(StoredSessions.layer)
 )

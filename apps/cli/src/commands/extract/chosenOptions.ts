@@ -3,17 +3,19 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as GasTown from "@pi-sessions/core/GasTown"
-import { type GivenContext } from "@pi-sessions/extract/GivenContext"
-import * as Marks from "@pi-sessions/extract/Marks"
-import { type FormatName } from "@pi-sessions/extract/FormatName"
-import { type Reasoning } from "@pi-sessions/extract/Reasoning"
-import { type SplitRule } from "@pi-sessions/extract/Splits"
-import { ToolDefinition } from "@pi-sessions/extract/ToolDefinition"
-import { UsageError, tooSmall } from "../../Exit.ts"
+import { type GivenContext } from "@pi-sessions/samples/GivenContext"
+import * as Marks from "@pi-sessions/samples/Marks"
+import { type FormatName } from "@pi-sessions/formats/FormatName"
+import { type Reasoning } from "@pi-sessions/samples/Reasoning"
+import { type SplitRule } from "@pi-sessions/extract/plan/Splits"
+import * as ToldContexts from "@pi-sessions/samples/ToldContexts"
+import { ToolDefinition } from "@pi-sessions/samples/ToolDefinition"
+import { CommandFailed, UsageError, tooSmall } from "../../Exit.ts"
 import { Invocation } from "../../Invocation.ts"
 import * as PointInTime from "../../PointInTime.ts"
 import { type SameInput } from "../extract.ts"
-import { readFile } from "./namedFile.ts"
+import { directory, parseJson, readText } from "./namedFile.ts"
+import * as NamedModel from "./namedModel.ts"
 import { redactionOf } from "./redaction.ts"
 
 /** `0.1` or `time:2026-02-01`. */
@@ -39,21 +41,24 @@ const systemPrompts = Effect.fnUntraced(function* (values: ReadonlyArray<string>
     const at = value.indexOf("=")
     const name = value.slice(0, Math.max(0, at))
     const [role, file] = isRole(name) ? [name, value.slice(at + 1)] : ["*" as const, value]
-    system.set(role, yield* readFile("--system", file))
+    system.set(role, yield* readText("--system", file))
   }
   return system
 })
 
-const decodeTools = Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Array(ToolDefinition)))
+const decodeTools = Schema.decodeUnknownEffect(Schema.Array(ToolDefinition))
 
 const givenContext = Effect.fnUntraced(function* ({ system, tools }: SameInput) {
   const given: GivenContext = { system: yield* systemPrompts(system) }
   if (Option.isNone(tools)) return given
-  const text = yield* readFile("--tools", tools.value)
-  const decoded = yield* decodeTools(text).pipe(
-    Effect.mapError(
-      () => new UsageError({ text: `--tools ${tools.value}: no JSON list of {name, description, parameters}` })
-    )
+  const invocation = yield* Invocation
+  const value = yield* parseJson("--tools", tools.value, yield* readText("--tools", tools.value))
+  const decoded = yield* decodeTools(value).pipe(
+    Effect.mapError((error) => {
+      const what = "no list of {name, description, parameters}"
+      const [why = "", where = ""] = error.message.split("\n").map((line) => line.trim())
+      return new CommandFailed({ text: `--tools: ${invocation.resolve(tools.value)}: ${what}: ${why} ${where}`.trim() })
+    })
   )
   return { ...given, tools: decoded }
 })
@@ -85,17 +90,49 @@ const marksRule = Effect.fnUntraced(
     return marksOnly ? yield* new UsageError({ text: "--marks-only needs --marks FILE" }) : {}
   },
   Effect.mapError((error) =>
-    error._tag === "UsageError" ? error : new UsageError({ text: `--marks: ${error.message}` })
+    error._tag === "UsageError"
+      ? error
+      : error._tag === "MarksNotFound"
+        ? new UsageError({ text: `--marks: ${error.message}` })
+        : new CommandFailed({ text: `--marks: ${error.message}` })
   )
 )
 
+/** Limits of one session; nothing where none is given, so that the manifest names only limits that were chosen. */
+const sessionLimits = ({ maxSessionMb, maxSteps }: SameInput) => {
+  if (Option.isNone(maxSteps) && Option.isNone(maxSessionMb)) return {}
+  return {
+    limits: {
+      ...(Option.isSome(maxSteps) ? { maxSteps: maxSteps.value } : {}),
+      ...(Option.isSome(maxSessionMb) ? { maxBytes: maxSessionMb.value * 1e6 } : {})
+    }
+  }
+}
+
+/** The thread files that were named, each of which can be read. */
+const threadPaths = Effect.fnUntraced(function* ({ threads }: SameInput) {
+  const invocation = yield* Invocation
+  const paths = threads.map(invocation.resolve)
+  yield* ToldContexts.read(paths).pipe(
+    Effect.mapError(({ message }) => new CommandFailed({ text: `--threads: ${message}` }))
+  )
+  return paths
+})
+
 /** What is given of the flags that have to be read. */
 export const chosen = Effect.fnUntraced(function* (input: SameInput) {
-  const invocation = yield* Invocation
   const { limit, maxFileMb, maxTokens, minTurns, since, split, tokenizer, town, until } = input
   const wrong =
-    tooSmall({ "--limit": limit, "--max-file-mb": maxFileMb, "--max-tokens": maxTokens }, 1) ??
-    tooSmall({ "--min-turns": Option.some(minTurns) }, 0)
+    tooSmall(
+      {
+        "--limit": limit,
+        "--max-file-mb": maxFileMb,
+        "--max-session-mb": input.maxSessionMb,
+        "--max-steps": input.maxSteps,
+        "--max-tokens": maxTokens
+      },
+      1
+    ) ?? tooSmall({ "--min-turns": Option.some(minTurns) }, 0)
   if (wrong !== undefined) return yield* wrong
   if (input.images && input.format !== "messages" && input.format !== "parquet") {
     return yield* new UsageError({
@@ -110,13 +147,13 @@ export const chosen = Effect.fnUntraced(function* (input: SameInput) {
     ...(Option.isSome(until) ? { until: yield* date("--until", until.value) } : {}),
     ...(Option.isSome(limit) ? { limit: limit.value } : {}),
     ...(Option.isSome(maxTokens) ? { maxTokens: maxTokens.value } : {}),
-    ...(Option.isSome(tokenizer) ? { tokenizer: invocation.resolve(tokenizer.value) } : {}),
+    ...(Option.isSome(tokenizer) ? { tokenizer: yield* NamedModel.directory("--tokenizer", tokenizer.value) } : {}),
     ...(Option.isSome(split) ? { split: yield* splitRule(split.value) } : {}),
-    ...(Option.isSome(town) ? { town: invocation.resolve(town.value) } : {}),
+    ...(Option.isSome(town) ? { town: yield* directory("--town", town.value) } : {}),
     given: yield* givenContext(input),
-    redaction: yield* redactionOf(input),
-    threads: input.threads.map(invocation.resolve),
+    threads: yield* threadPaths(input),
     models: input.model,
+    ...sessionLimits(input),
     ...(yield* quality(input)),
     ...(yield* marksRule(input)),
     ...(input.images ? { images: true } : {}),
@@ -125,6 +162,8 @@ export const chosen = Effect.fnUntraced(function* (input: SameInput) {
     branches: input.branches,
     ...(Option.isSome(input.arguments) ? { arguments: input.arguments.value } : {}),
     reasoning: reasoningOf(input.format, input.reasoning),
-    includeNearDuplicates: input.includeNearDuplicates
+    includeNearDuplicates: input.includeNearDuplicates,
+    // Last, since it makes a key where there is none, and nothing is written for a call that is refused.
+    redaction: yield* redactionOf(input)
   }
 })

@@ -1,21 +1,18 @@
 /** What `extract` and `merge` say of the dataset that they wrote. */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { scanExternally } from "@pi-sessions/extract/ExternalScan"
+import { scanExternally } from "@pi-sessions/extract/publish/ExternalScan"
 import { type ExtractReport } from "@pi-sessions/extract/ExtractReport"
 import { CommandFailed } from "../../Exit.ts"
 import * as ExtractTable from "../../ExtractTable.ts"
 import { Invocation } from "../../Invocation.ts"
 import { type SameInput } from "../extract.ts"
+import * as Warnings from "./sessionWarnings.ts"
 
 export const printReport = Effect.fnUntraced(function* (report: ExtractReport, { json, scan }: SameInput, out: string) {
   const invocation = yield* Invocation
   for (const { path, reason } of report.skipped) yield* invocation.note(`warning: ${path}: ${reason}`)
-  for (const { path, outcome, detail } of report.rows) {
-    if (outcome === "unreadable" || outcome === "invalid_sample") {
-      yield* invocation.note(`warning: ${path}: ${outcome.replace("_", " ")}: ${detail ?? ""}`)
-    }
-  }
+  yield* Warnings.print(report.rows)
   for (const { path, volume } of report.rows) {
     const places = volume?.diagnostics ?? 0
     if (places > 0)
@@ -44,4 +41,5 @@ export const printReport = Effect.fnUntraced(function* (report: ExtractReport, {
     yield* invocation.note(`${scan.value} found nothing`)
   }
   yield* invocation.result(json ? JSON.stringify(report, null, 2) : ExtractTable.render(report).join("\n"))
+  yield* Warnings.failIfStopped(report.rows)
 })

@@ -1,8 +1,8 @@
 /** Running `extract`: the whole of it, its plan, or a shard of what was planned. */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { type DatasetPlan } from "@pi-sessions/extract/DatasetPlan"
-import { type ShardNumber } from "@pi-sessions/extract/DatasetShard"
+import { type DatasetPlan } from "@pi-sessions/extract/plan/DatasetPlan"
+import { type ShardNumber } from "@pi-sessions/extract/parts/DatasetShard"
 import { Extract } from "@pi-sessions/extract/Extract"
 import { CommandFailed, UsageError, tooSmall } from "../../Exit.ts"
 import { Invocation } from "../../Invocation.ts"
@@ -10,6 +10,7 @@ import { type Input } from "../extract.ts"
 import { collectLater } from "./garbageCollection.ts"
 import { printReport } from "./printReport.ts"
 import * as RunOptions from "./runOptions.ts"
+import * as Warnings from "./sessionWarnings.ts"
 
 /** I/N, from 1 to N. */
 const shardNumber = (text: string): Effect.Effect<ShardNumber, UsageError> => {
@@ -22,8 +23,8 @@ const shardNumber = (text: string): Effect.Effect<ShardNumber, UsageError> => {
 export const run = Effect.fnUntraced(function* (input: Input) {
   collectLater()
   const invocation = yield* Invocation
-  const { plan, shard, workers } = input
-  const wrong = tooSmall({ "--workers": workers }, 1)
+  const { plan, sessionTimeout, shard, workers } = input
+  const wrong = tooSmall({ "--workers": workers, "--session-timeout": sessionTimeout }, 1)
   if (wrong !== undefined) return yield* wrong
   if (Option.isSome(shard) && Option.isNone(plan)) {
     return yield* new UsageError({ text: "--shard needs --plan FILE, the plan that it is a part of" })
@@ -41,7 +42,10 @@ export const run = Effect.fnUntraced(function* (input: Input) {
     }
   }
   const options = { ...(yield* RunOptions.options(input)), fresh: input.fresh }
-  const layer = yield* RunOptions.services(input.sessions, Option.getOrUndefined(workers))
+  const layer = yield* RunOptions.services(input.sessions, {
+    threads: Option.getOrUndefined(workers),
+    sessionSeconds: Option.getOrUndefined(sessionTimeout)
+  })
 
   yield* Effect.gen(function* () {
     const extract = yield* Extract
@@ -53,14 +57,19 @@ export const run = Effect.fnUntraced(function* (input: Input) {
     const file = invocation.resolve(plan.value)
     if (number === undefined) {
       const planned = yield* Effect.ensuring(extract.plan(options, file), cleared)
-      return yield* printPlan(planned, file, input.json)
+      yield* printPlan(planned, file, input.json)
+      yield* Warnings.print(planned.left)
+      return yield* Warnings.failIfStopped(planned.left)
     }
-    const sessions = yield* Effect.ensuring(extract.shard(options, file, number), cleared)
+    const rows = yield* Effect.ensuring(extract.shard(options, file, number), cleared)
+    const sessions = rows.length
     const { of, shard } = number
     yield* invocation.note(`wrote ${options.out}: shard ${shard} of ${of}, ${sessions} sessions`)
     yield* invocation.result(
       input.json ? JSON.stringify({ out: options.out, shard, of, sessions }, undefined, 2) : options.out
     )
+    yield* Warnings.print(rows)
+    yield* Warnings.failIfStopped(rows)
   }).pipe(
     Effect.provide(layer),
     Effect.mapError((error) =>

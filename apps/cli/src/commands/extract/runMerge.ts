@@ -13,7 +13,7 @@ export const run = Effect.fnUntraced(function* (input: MergeInput) {
   if (Option.isNone(input.plan)) return yield* new UsageError({ text: "merge needs --plan FILE" })
   const file = invocation.resolve(input.plan.value)
   const options = yield* RunOptions.options(input)
-  const layer = yield* RunOptions.services(input.sessions, 1)
+  const layer = yield* RunOptions.services(input.sessions, { threads: 1 })
   const report = yield* Effect.flatMap(Extract, (extract) =>
     extract.merge(options, file, input.shards.map(invocation.resolve))
   ).pipe(

@@ -8,6 +8,7 @@ import * as SessionDiscovery from "@pi-sessions/catalog/SessionDiscovery"
 import * as GasTown from "@pi-sessions/core/GasTown"
 import { Extract } from "@pi-sessions/extract/Extract"
 import { type ExtractOptions, type ExtractProgress } from "@pi-sessions/extract/ExtractOptions"
+import { type ThreadOptions } from "@pi-sessions/extract/parts/WorkerThreads"
 import { UsageError } from "../../Exit.ts"
 import { Invocation } from "../../Invocation.ts"
 import { inState } from "../../StateFolder.ts"
@@ -15,6 +16,7 @@ import { VERSION } from "../../Version.ts"
 import * as StoredSessions from "../../StoredSessions.ts"
 import { type SameInput } from "../extract.ts"
 import { chosen } from "./chosenOptions.ts"
+import { checkOut } from "./namedFile.ts"
 import * as Workers from "./workers.ts"
 
 const defaultOut = (rigs: ReadonlyArray<string>, roles: ReadonlyArray<string>): string => {
@@ -31,8 +33,9 @@ export const options = Effect.fnUntraced(function* (
   Effect.Services<ReturnType<typeof chosen>>
 > {
   const invocation = yield* Invocation
-  const given = yield* chosen(input)
   const out = invocation.resolve(Option.getOrElse(input.out, () => defaultOut(input.rig, input.role)))
+  yield* checkOut("--out", out)
+  const given = yield* chosen(input)
   for (const rig of input.rig) {
     const meaning = GasTown.describeSelector(rig, { includeDogs: input.includeDogs })
     if (meaning !== undefined) yield* invocation.note(meaning)
@@ -75,8 +78,11 @@ const duration = (seconds: number): string => {
   return `${(seconds / 3600).toFixed(1)} h`
 }
 
-/** Extract, reading the sessions that were named, or those that Pi keeps; in as many threads as told. */
-export const services = Effect.fnUntraced(function* (sessions: ReadonlyArray<string>, threads?: number) {
+/** Extract, reading the sessions that were named, or those that Pi keeps. */
+export const services = Effect.fnUntraced(function* (
+  sessions: ReadonlyArray<string>,
+  threads: Pick<ThreadOptions, "threads" | "sessionSeconds">
+) {
   const invocation = yield* Invocation
   if (sessions.includes("")) {
     return yield* new UsageError({ text: "--sessions is empty; give a session file or a directory" })

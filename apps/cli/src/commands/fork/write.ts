@@ -69,8 +69,8 @@ export const run = Effect.fnUntraced(function* (input: Input) {
   const { ref, session } = yield* ChosenSession.read(input.session)
   const { tree } = SessionMigration.toCurrent(session)
   yield* Interruption.point
-  const at = (yield* ChosenSession.entryId(tree, input.at)) ?? tree.leafId
-  if (at === null) return yield* new UsageError({ text: "the session has no entry to fork at" })
+  const at = (yield* ChosenSession.entryId(tree, input.at)) ?? tree.leafId ?? undefined
+  if (tree.getBranch(at).length === 0) return yield* new UsageError({ text: "the session has no entry to fork at" })
   const cwd = yield* realCwd(input.cwd)
   if (Option.isSome(cwd) && !(yield* isDirectory(cwd.value))) {
     yield* invocation.note(
@@ -80,7 +80,7 @@ export const run = Effect.fnUntraced(function* (input: Input) {
   const now = yield* Clock.currentTimeMillis
   const timestamp = new Date(now).toISOString()
   const header = {
-    id: EntryId.deriveSessionId(ref.id, ref.path, at, timestamp),
+    id: EntryId.deriveSessionId(ref.id, ref.path, at ?? "", timestamp),
     timestamp,
     cwd: Option.getOrElse(cwd, () => ref.cwd || invocation.cwd),
     parentSession: ref.path

@@ -1,5 +1,5 @@
 /** The column beside a timeline that says of each entry in which samples it is learnt or read, or that it is in none. */
-import { type EntryFate, type Telling } from "@pi-sessions/extract/EntryFates"
+import { type EntryFate, type Telling } from "@pi-sessions/samples/EntryFates"
 import { type TimelineItem } from "@pi-sessions/report/TimelineItem"
 import * as TerminalText from "@pi-sessions/report/TerminalText"
 import { type Ink } from "../../ResultPrinter.ts"

@@ -1,9 +1,9 @@
 /** Samples as text for people: what is learnt, what is only read, and what was taken out as a secret or a name. */
-import { type FormatName } from "@pi-sessions/extract/FormatName"
-import { type LocalModel } from "@pi-sessions/extract/LocalModel"
-import * as LinePart from "@pi-sessions/extract/LinePart"
+import { type FormatName } from "@pi-sessions/formats/FormatName"
+import { type LocalModel } from "@pi-sessions/formats/model/LocalModel"
+import * as LinePart from "@pi-sessions/formats/files/LinePart"
 import { type KeptSample, type SessionSamples } from "@pi-sessions/extract/SessionSamples"
-import { estimate, ofSample } from "@pi-sessions/extract/TokenCount"
+import { estimate, ofSample } from "@pi-sessions/samples/TokenCount"
 import * as TerminalText from "@pi-sessions/report/TerminalText"
 import { type Depth } from "@pi-sessions/report/TimelineDepth"
 import { type Ink, type Layout, paint } from "../../ResultPrinter.ts"
@@ -75,7 +75,7 @@ export function* render(
   layout: Layout
 ): Generator<string> {
   const { dropped, file, line, number, sample } = kept
-  const { context, start, targets } = sample.metadata
+  const { context, start, targets, tools_source } = sample.metadata
   const { parts, tools } = LinePart.of(line, model)
   yield* facts(
     [
@@ -84,7 +84,7 @@ export function* render(
       `begins: ${wordsOf(start)}`,
       `context ${context}`,
       `${plural(targets, "answer")} to learn`,
-      plural(tools, "tool"),
+      `${plural(tools, "tool")} (${tools_source})`,
       `about ${plural(ofSample(sample, estimate), "token")}`
     ].join(", "),
     "bold",

@@ -2,20 +2,20 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as SessionRole from "@pi-sessions/catalog/SessionRole"
-import { type EntryFate } from "@pi-sessions/extract/EntryFates"
+import { type EntryFate } from "@pi-sessions/samples/EntryFates"
 import { type SampleOptions } from "@pi-sessions/extract/ExtractOptions"
-import { type FormatName } from "@pi-sessions/extract/FormatName"
-import * as LocalModel from "@pi-sessions/extract/LocalModel"
+import { type FormatName } from "@pi-sessions/formats/FormatName"
+import { type LocalModel } from "@pi-sessions/formats/model/LocalModel"
 import * as SessionSamples from "@pi-sessions/extract/SessionSamples"
-import { estimate, ofSample } from "@pi-sessions/extract/TokenCount"
+import { estimate, ofSample } from "@pi-sessions/samples/TokenCount"
 import * as TerminalText from "@pi-sessions/report/TerminalText"
 import * as Timeline from "@pi-sessions/report/Timeline"
 import type * as ChosenSession from "../../ChosenSession.ts"
 import { CommandFailed, UsageError } from "../../Exit.ts"
 import * as Interruption from "../../Interruption.ts"
-import { Invocation } from "../../Invocation.ts"
 import * as ResultPrinter from "../../ResultPrinter.ts"
 import { reasoningOf } from "../extract/chosenOptions.ts"
+import * as NamedModel from "../extract/namedModel.ts"
 import { redactionOf } from "../extract/redaction.ts"
 import * as FateGutter from "./FateGutter.ts"
 import { type Input } from "./print.ts"
@@ -41,12 +41,7 @@ const optionsOf = Effect.fnUntraced(function* (input: SampleInput) {
 })
 
 const modelOf = Effect.fnUntraced(function* ({ as, tokenizer }: SampleInput) {
-  const invocation = yield* Invocation
-  if (Option.isSome(tokenizer)) {
-    return yield* LocalModel.load(invocation.resolve(tokenizer.value)).pipe(
-      Effect.mapError((error) => new UsageError({ text: `--tokenizer: ${error.message}` }))
-    )
-  }
+  if (Option.isSome(tokenizer)) return yield* NamedModel.load("--tokenizer", tokenizer.value)
   if (as !== "tokens") return undefined
   return yield* new UsageError({ text: "--as tokens needs --tokenizer DIR, the directory of a local model" })
 })
@@ -57,12 +52,12 @@ export const print = Effect.fnUntraced(function* (
   layout: ResultPrinter.Layout,
   input: SampleInput
 ) {
-  const options = yield* optionsOf(input)
   const model = yield* modelOf(input)
+  const options = yield* optionsOf(input)
   const { ref, session } = read
   const role = SessionRole.detect(SessionRole.openingOf(session.lines), { path: ref.path })
   const made = SessionSamples.of(session, { ref, role, ...(model === undefined ? {} : { model }) }, options)
-  if (made.row.outcome === "unreadable") {
+  if (made.row.outcome === "unreadable" || made.row.stage !== undefined) {
     return yield* new CommandFailed({
       text: `${ref.path}: extract cannot make samples of it: ${made.row.detail ?? "unreadable"}`
     })
@@ -84,7 +79,7 @@ function* text(
   timeline: Timeline.Timeline,
   made: SessionSamples.SessionSamples,
   layout: ResultPrinter.Layout,
-  { as, depth, model }: SampleInput & { readonly model: LocalModel.LocalModel | undefined }
+  { as, depth, model }: SampleInput & { readonly model: LocalModel | undefined }
 ): Generator<string> {
   yield* SampleText.summary(as, made, layout)
   yield ""
@@ -120,13 +115,13 @@ function* members<A>(values: ReadonlyArray<A>, toJson: (value: A) => unknown): G
 
 const sampleJson = (one: SessionSamples.KeptSample | SessionSamples.RefusedSample) => {
   const { metadata } = one.sample
-  const { context, context_answers, start, targets } = metadata
+  const { context, context_answers, start, targets, tools_source } = metadata
   const turns = one.turns.map(({ as, entries, turn }) => ({
     role: turn.role,
     as,
     entries: entries.map(({ id, line }) => ({ id, line }))
   }))
-  const common = { start, context, targets, context_answers, tokens: ofSample(one.sample, estimate) }
+  const common = { start, context, tools_source, targets, context_answers, tokens: ofSample(one.sample, estimate) }
   if (one._tag === "Refused") {
     const { detail, reason } = one
     return { outcome: reason, ...(detail === undefined ? {} : { detail }), ...common, turns }

@@ -50,7 +50,7 @@ export const columnsOf = (by: GroupName): ReadonlyArray<Column> => (by === "mode
 /** What gives way first where there is little room. */
 export const GIVES_WAY: ReadonlyArray<Column> = [compactions, branches, failed, errors, turns, calls, answers, cost]
 
-/** The groups that are shown. */
+/** The groups that are shown. Days are many and projects are paths of this machine, so both are shown only if asked for. */
 export const groupsOf = (report: StatsReport, by: GroupName | undefined): ReadonlyArray<GroupName> =>
   by !== undefined ? [by] : (["rig", "role", "model", "week"] as const).filter((one) => report.groups[one].length > 1)
 
@@ -127,16 +127,18 @@ export const samplesOf = ({ extract }: StatsReport): ReadonlyArray<readonly [nam
       .join(", ")
   const split = counts(splits)
   const dropped = counts(total.dropped)
+  const tools = counts(total.tools ?? {})
   const unread = files.unreadable + skipped.length
   return [
     [
       "samples",
-      `${number(total.samples)} kept${split === "" ? "" : ` (${split})`}, ${number(total.exact)} exactly what the model was sent`
+      `${number(total.samples)} kept${split === "" ? "" : ` (${split})`}, ${number(total.exact)} with exact context`
     ],
     [
       "to learn",
       `${number(total.targets)} answers of ${number(total.turns)} turns, ${number(total.tool_calls)} tool calls`
     ],
+    ...(tools === "" ? [] : [["tools", tools] as const]),
     ["families", `${number(families.found)} of sessions; the largest has ${number(families.largest)}`],
     ...(dropped === "" ? [] : [["left out", `of kept sessions: ${dropped}`] as const]),
     [

@@ -68,12 +68,18 @@ const widthsOf = (rows: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray<num
 const totalOf = (widths: ReadonlyArray<number>): number =>
   widths.reduce((sum, width) => sum + width + GAP.length, -GAP.length)
 
+/** Of a path the end says more. */
+const nameCell = (by: GroupName, name: string): string =>
+  by === "project"
+    ? TerminalText.cutFront(TerminalText.line(name), NAME_COLUMNS)
+    : TerminalText.line(name, NAME_COLUMNS)
+
 function* table(report: StatsReport, by: GroupName, layout: Layout, columns: number): Generator<string> {
   const rows = StatsColumn.rowsOf(report, by)
   let shown = StatsColumn.columnsOf(by)
   const cellsOf = () => [
     [`by ${by}`, ...shown.map(({ title }) => title)],
-    ...rows.map((row) => [TerminalText.line(row.name, NAME_COLUMNS), ...shown.map(({ of }) => of(row))])
+    ...rows.map((row) => [nameCell(by, row.name), ...shown.map(({ of }) => of(row))])
   ]
   for (const column of StatsColumn.GIVES_WAY) {
     if (totalOf(widthsOf(cellsOf())) + GAP.length + BAR_LEAST <= columns) break

@@ -9,7 +9,7 @@ import { stringAt } from "@pi-sessions/core/Json"
 import type * as Session from "@pi-sessions/core/Session"
 import { Extract, type SurveyOptions } from "@pi-sessions/extract/Extract"
 import { type ReportRow } from "@pi-sessions/extract/ExtractReport"
-import { type FormatName } from "@pi-sessions/extract/FormatName"
+import { type FormatName } from "@pi-sessions/formats/FormatName"
 import * as SessionStatistics from "@pi-sessions/report/SessionStatistics"
 import * as StatsReport from "@pi-sessions/report/StatsReport"
 import * as TerminalText from "@pi-sessions/report/TerminalText"
@@ -22,7 +22,9 @@ import * as ResultPrinter from "../../ResultPrinter.ts"
 import * as Workers from "../extract/workers.ts"
 import * as StoredSessions from "../../StoredSessions.ts"
 import { reasoningOf } from "../extract/chosenOptions.ts"
+import * as NamedModel from "../extract/namedModel.ts"
 import { redactionOf } from "../extract/redaction.ts"
+import * as Warnings from "../extract/sessionWarnings.ts"
 import * as StatsMarkdown from "./StatsMarkdown.ts"
 import * as StatsText from "./StatsText.ts"
 
@@ -73,10 +75,10 @@ const surveyOptions = Effect.fnUntraced(function* (input: Input) {
     format,
     branches,
     reasoning: reasoningOf(format, Option.none()),
-    redaction: yield* redactionOf({ noRedact, redactionKey: Option.none(), secret: [], secretsFrom: [] }),
     lengths: true,
     ...(Option.isSome(maxTokens) ? { maxTokens: maxTokens.value } : {}),
-    ...(Option.isSome(tokenizer) ? { tokenizer: (yield* Invocation).resolve(tokenizer.value) } : {}),
+    ...(Option.isSome(tokenizer) ? { tokenizer: yield* NamedModel.directory("--tokenizer", tokenizer.value) } : {}),
+    redaction: yield* redactionOf({ noRedact, redactionKey: Option.none(), secret: [], secretsFrom: [] }),
     ...(Option.isSome(since) ? { since: yield* date("--since", since.value) } : {}),
     ...(Option.isSome(until) ? { until: yield* date("--until", until.value) } : {})
   } satisfies SurveyOptions
@@ -105,7 +107,7 @@ const count = Effect.fnUntraced(function* (input: Input) {
     if (Result.isFailure(read)) yield* invocation.note(`warning: ${row.path}: ${read.failure.message}`)
     else {
       const one = countedOf(row, read.success)
-      for (const model of one.statistics.models.keys()) found.set(model, (found.get(model) ?? 0) + 1)
+      for (const model of answering(one)) found.set(model, (found.get(model) ?? 0) + 1)
       if (isOfModels(one, input.model)) {
         tally.add(one)
         taken++
@@ -114,14 +116,13 @@ const count = Effect.fnUntraced(function* (input: Input) {
     yield* Interruption.point
   }
   for (const { path, reason } of report.skipped) yield* invocation.note(`warning: ${path}: ${reason}`)
-  for (const { detail, outcome, path } of report.rows) {
-    if (outcome === "unreadable") yield* invocation.note(`warning: ${path}: unreadable: ${detail ?? ""}`)
-  }
+  yield* Warnings.print(report.rows)
   if (input.model.length > 0 && taken === 0) return yield* noModel(input.model, rows.length, found)
-  return tally.report(report, {
+  const counted = tally.report(report, {
     ...(Option.isSome(input.maxTokens) ? { maxTokens: input.maxTokens.value } : {}),
     isEstimate: Option.isNone(input.tokenizer)
   })
+  return { report: counted, rows: report.rows }
 })
 
 const noModel = (asked: ReadonlyArray<string>, sessions: number, found: ReadonlyMap<string, number>): UsageError => {
@@ -140,13 +141,18 @@ const countedOf = (row: ReportRow, session: Session.Session): StatsReport.Counte
     row,
     statistics: SessionStatistics.of(session),
     timestamp: stringAt(header, "timestamp") ?? "",
+    cwd: stringAt(header, "cwd") ?? "",
     isFork: stringAt(header, "parentSession") !== undefined,
     isDamaged: session.diagnostics.length > 0
   }
 }
 
-const isOfModels = ({ statistics }: StatsReport.CountedSession, models: ReadonlyArray<string>): boolean =>
-  models.length === 0 || models.some((model) => statistics.models.has(model))
+/** The models that answered in a session. */
+const answering = ({ statistics }: StatsReport.CountedSession): ReadonlyArray<string> =>
+  [...statistics.models].flatMap(([model, { answers }]) => (answers > 0 ? [model] : []))
+
+const isOfModels = (session: StatsReport.CountedSession, models: ReadonlyArray<string>): boolean =>
+  models.length === 0 || answering(session).some((model) => models.includes(model))
 
 export const run = Effect.fnUntraced(function* (input: Input) {
   const wrong = checked(input)
@@ -157,7 +163,7 @@ export const run = Effect.fnUntraced(function* (input: Input) {
     if (why !== "--sessions") yield* invocation.note(`sessions: ${path} (${why})`)
   }
   const sources = StoredSessions.layerPaths(roots.map(({ path }) => path))
-  const report = yield* count(input).pipe(
+  const { report, rows } = yield* count(input).pipe(
     Effect.ensuring(invocation.progress("")),
     Effect.provide(Layer.provideMerge(Layer.provide(Extract.layerWith, Workers.layer()), sources)),
     Effect.mapError((error) => {
@@ -166,9 +172,12 @@ export const run = Effect.fnUntraced(function* (input: Input) {
       return error._tag === "NothingMatched" ? new UsageError({ text }) : new CommandFailed({ text })
     })
   )
-  if (input.json) return yield* ResultPrinter.lines([ResultPrinter.json(report, 2)])
   const by = Option.getOrUndefined(input.by)
-  if (input.md) return yield* ResultPrinter.lines(StatsMarkdown.render(report, by))
-  const layout = yield* ResultPrinter.layout(Option.getOrUndefined(input.width))
-  yield* ResultPrinter.lines(StatsText.render(report, by, layout))
+  if (input.json) yield* ResultPrinter.lines([ResultPrinter.json(report, 2)])
+  else if (input.md) yield* ResultPrinter.lines(StatsMarkdown.render(report, by))
+  else {
+    const layout = yield* ResultPrinter.layout(Option.getOrUndefined(input.width))
+    yield* ResultPrinter.lines(StatsText.render(report, by, layout))
+  }
+  yield* Warnings.failIfStopped(rows)
 })

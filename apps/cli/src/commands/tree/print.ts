@@ -60,7 +60,7 @@ function* document({ ref }: ChosenSession.ReadSession, { diagnostics, tree }: Se
   const { cwd, format, id, path } = ref
   const entries = tree.getEntries()
   const branchPoints = entries.flatMap((entry) => {
-    const children = isInTree(tree, entry) ? ids(tree.children(entry.id ?? "")) : []
+    const children = entry.id !== null && tree.has(entry) ? ids(tree.children(entry.id)) : []
     return children.length > 1 ? [{ id: entry.id, children }] : []
   })
   const head = JSON.stringify({
@@ -89,16 +89,12 @@ function* document({ ref }: ChosenSession.ReadSession, { diagnostics, tree }: Se
       label,
       line,
       active: active.has(entry),
-      inTree: isInTree(tree, entry)
+      inTree: tree.has(entry)
     }
     yield `${TerminalText.json(JSON.stringify(fields))}${at + 1 < entries.length ? "," : ""}`
   }
   yield "]}"
 }
-
-/** An entry whose id was used again, or that has none, is in the file only. */
-const isInTree = (tree: Session.Session["tree"], entry: SessionEntry): boolean =>
-  entry.id !== null && tree.getEntry(entry.id) === entry
 
 export const run = Effect.fnUntraced(
   function* (input: Input) {

@@ -2,10 +2,9 @@
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Option from "effect/Option"
-import * as DatasetValidation from "@pi-sessions/extract/DatasetValidation"
-import { type LocalModel } from "@pi-sessions/extract/LocalModel"
-import { type FormatName } from "@pi-sessions/extract/FormatName"
-import { type ModelCheck, type ModelReport } from "@pi-sessions/extract/ModelCheck"
+import * as DatasetValidation from "@pi-sessions/extract/publish/DatasetValidation"
+import { type FormatName } from "@pi-sessions/formats/FormatName"
+import { type ModelCheck, type ModelReport } from "@pi-sessions/formats/model/ModelCheck"
 import { fromPlatform } from "@pi-sessions/session-file/SessionFileError"
 import { CommandFailed, UsageError, tooSmall } from "../../Exit.ts"
 import { Invocation } from "../../Invocation.ts"
@@ -37,13 +36,10 @@ const modelCheck = Effect.fnUntraced(function* ({ maxTokens, model, show }: Inpu
   const wrong = tooSmall({ "--max-tokens": maxTokens }, 1)
   if (wrong !== undefined) return yield* wrong
   if (Option.isSome(show) && show.value < 1) return yield* new UsageError({ text: "--show counts from 1" })
-  const invocation = yield* Invocation
   const [{ load }, { ModelCheck }] = yield* Effect.promise(() =>
-    Promise.all([import("@pi-sessions/extract/LocalModel"), import("@pi-sessions/extract/ModelCheck")])
+    Promise.all([import("../extract/namedModel.ts"), import("@pi-sessions/formats/model/ModelCheck")])
   )
-  const loaded: LocalModel = yield* load(invocation.resolve(model.value)).pipe(
-    Effect.mapError((error) => new UsageError({ text: `--model: ${error.message}` }))
-  )
+  const loaded = yield* load("--model", model.value)
   return new ModelCheck(loaded, {
     ...(Option.isSome(maxTokens) ? { maxTokens: maxTokens.value } : {}),
     ...(Option.isSome(show) ? { show: show.value } : {})
@@ -102,7 +98,7 @@ export const run = Effect.fnUntraced(function* (input: Input) {
 
 /** Formats that are no chat have no template to be rendered with. */
 const checkable = Effect.fnUntraced(function* (formats: ReadonlyArray<FormatName>) {
-  const { isChecked } = yield* Effect.promise(() => import("@pi-sessions/extract/ModelCheck"))
+  const { isChecked } = yield* Effect.promise(() => import("@pi-sessions/formats/model/ModelCheck"))
   const other = formats.find((format) => !isChecked(format))
   if (other !== undefined) {
     return yield* new UsageError({ text: `--model: lines of ${other} are no chat messages that a template renders` })

@@ -9,10 +9,11 @@ import * as HttpServer from "effect/http/HttpServer"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { SearchFiles } from "@pi-sessions/catalog/SearchFiles"
 import { SessionSearch } from "@pi-sessions/catalog/SessionSearch"
-import * as ViewFile from "@pi-sessions/report/ViewFile"
-import * as ViewPage from "@pi-sessions/report/ViewPage"
-import * as ViewServer from "@pi-sessions/report/ViewServer"
-import { Viewer, type ViewerOptions } from "@pi-sessions/report/Viewer"
+import * as Marks from "@pi-sessions/samples/Marks"
+import * as ViewFile from "@pi-sessions/viewer/ViewFile"
+import * as ViewPage from "@pi-sessions/viewer/ViewPage"
+import * as ViewServer from "@pi-sessions/viewer/ViewServer"
+import { Viewer, type ViewerOptions } from "@pi-sessions/viewer/Viewer"
 import * as SafeWrite from "@pi-sessions/session-file/SafeWrite"
 import { fromPlatform } from "@pi-sessions/session-file/SessionFileError"
 import { Sqlite } from "@pi-sessions/sqlite/Sqlite"
@@ -26,6 +27,7 @@ import { redactionOf } from "../extract/redaction.ts"
 import { type Input } from "../view.ts"
 import * as Subject from "./Subject.ts"
 import { openBrowser } from "./openBrowser.ts"
+import { VERSION } from "../../Version.ts"
 
 /**
  * V8 lets the space for young objects grow to some 100 MB while a large session is read, and keeps it. A server that a
@@ -41,6 +43,13 @@ const checked = Effect.fnUntraced(function* ({ marks, out, port, sessions, what 
   if (empty !== undefined) return yield* empty
   if (port < 0 || port > 65_535)
     return yield* new UsageError({ text: `--port ${port}: a port is a number up to 65535` })
+  if (Option.isNone(out)) return
+  const fs = yield* FileSystem.FileSystem
+  const file = (yield* Invocation).resolve(out.value)
+  const info = yield* Effect.option(fs.stat(file))
+  if (Option.isSome(info) && info.value.type === "Directory") {
+    return yield* new CommandFailed({ text: `--out: ${file}: it is a directory; give a file` })
+  }
 })
 
 const optionsOf = Effect.fnUntraced(function* (input: Input) {
@@ -48,6 +57,8 @@ const optionsOf = Effect.fnUntraced(function* (input: Input) {
   const subject = yield* Subject.find(input)
   const isFile = Option.isSome(input.out)
   const marks = Option.isSome(input.marks) ? invocation.resolve(input.marks.value) : yield* inState("marks.json")
+  // Marks that cannot be read are told before a key for placeholders is made.
+  yield* Effect.mapError(Marks.readOrNone(marks), (error) => new CommandFailed({ text: `--marks: ${error.message}` }))
   const options: ViewerOptions = {
     ...subject,
     version: VERSION,
@@ -59,8 +70,6 @@ const optionsOf = Effect.fnUntraced(function* (input: Input) {
   }
   return options
 })
-
-const VERSION = "0.1.0"
 
 /** Replaces what an earlier call wrote, and nothing else. */
 const writeFile = Effect.fnUntraced(function* (given: string, isDataset: boolean, assets: ViewPage.PageAssets) {

@@ -1,0 +1,47 @@
+/**
+ * Findings as they come. A damaged file may have one on each of a million lines: of each kind the first ones are kept, and
+ * the last of those tells how many more there were.
+ */
+import type { Finding } from "../SessionFinding.ts"
+
+/** How many findings of one kind are kept. */
+export const KEPT = 1000
+
+interface Group {
+  readonly kept: Array<{ readonly finding: Finding; readonly order: number }>
+  more: number
+  lastLine: number
+}
+
+export class FindingList {
+  #order = 0
+  /** By what a report counts: code, severity, and whether there is a mend. */
+  readonly #groups = new Map<string, Group>()
+
+  /** Takes the next finding. */
+  push(finding: Finding): void {
+    const { code, line, mend, severity } = finding
+    const kind = `${code} ${severity} ${mend === null}`
+    const group = this.#groups.get(kind)
+    if (group === undefined)
+      this.#groups.set(kind, { kept: [{ finding, order: this.#order++ }], more: 0, lastLine: line })
+    else if (group.kept.length < KEPT) group.kept.push({ finding, order: this.#order++ })
+    else {
+      group.more++
+      group.lastLine = Math.max(group.lastLine, line)
+    }
+  }
+
+  /** What was kept, in file order. */
+  inFileOrder(): ReadonlyArray<Finding> {
+    const all: Array<Group["kept"][number]> = []
+    for (const { kept, lastLine, more } of this.#groups.values()) {
+      for (const [at, { finding, order }] of kept.entries()) {
+        const isLast = more > 0 && at === kept.length - 1
+        all.push({ finding: isLast ? { ...finding, more: { count: more, lastLine } } : finding, order })
+      }
+    }
+    all.sort((a, b) => a.finding.byteOffset - b.finding.byteOffset || a.order - b.order)
+    return all.map(({ finding }) => finding)
+  }
+}

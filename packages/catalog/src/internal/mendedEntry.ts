@@ -1,0 +1,190 @@
+/** The payload of an entry as Pi can read it, with all the text that was in it. */
+import { type Json, type JsonObject, isArray, isObject, objectAt, stringAt } from "@pi-sessions/core/Json"
+import * as blockFaults from "./blockFaults.ts"
+import {
+  type FaultCode,
+  type MessageFacts,
+  type RoleOf,
+  isContentRole,
+  isSystemLike,
+  mendedUsage,
+  spokenBy
+} from "./messageFacts.ts"
+import { isLost, printed, readableTexts } from "./readableText.ts"
+import { mendedSystem } from "./systemFaults.ts"
+
+/** Type of the custom entry, or custom message, that stands for one which Pi cannot read. */
+export const DAMAGED_ENTRY_TYPE = "pi-sessions.damaged"
+
+const NO_USAGE: JsonObject = {
+  input: 0,
+  output: 0,
+  cacheRead: 0,
+  cacheWrite: 0,
+  totalTokens: 0,
+  cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 }
+}
+
+/** Faults that are mended elsewhere: ids of calls with their results, roles before all else. */
+const ELSEWHERE: ReadonlySet<FaultCode> = new Set(["missing-call-id", "missing-role"])
+
+/** The faults that are mended here. */
+export const mendable = (facts: MessageFacts | undefined): ReadonlyArray<FaultCode> =>
+  (facts?.faults ?? []).map(({ code }) => code).filter((code) => !ELSEWHERE.has(code))
+
+export interface Mended {
+  readonly payload: JsonObject
+  /** Nothing in it can be read: it becomes a custom entry, which Pi keeps and never looks into. */
+  readonly isSetAside: boolean
+}
+
+/** An entry that has the faults, mended. */
+export const mended = (payload: JsonObject, faults: ReadonlyArray<FaultCode>, roleOf: RoleOf): Mended => {
+  if (faults.length === 0) return { payload, isSetAside: false }
+  const whole = withTime(payload, faults)
+  const found = mendedPayload(whole, faults, roleOf)
+  return found === undefined ? { payload: asCustom(whole), isSetAside: true } : { payload: found, isSetAside: false }
+}
+
+/** Of a time that is none Pi needs nothing. */
+const withTime = (payload: JsonObject, faults: ReadonlyArray<FaultCode>): JsonObject => {
+  if (!faults.includes("odd-timestamp") || printed(payload["timestamp"]) !== undefined) return payload
+  const { timestamp: _, ...rest } = payload
+  return rest
+}
+
+const mendedPayload = (
+  payload: JsonObject,
+  faults: ReadonlyArray<FaultCode>,
+  roleOf: RoleOf
+): JsonObject | undefined => {
+  const { content, summary, type } = payload
+  switch (type) {
+    case "compaction":
+    case "branch_summary": {
+      if (typeof summary === "string") return payload
+      const text = readableTexts(summary).join("\n")
+      return text === "" ? undefined : { ...payload, summary: text }
+    }
+    case "context_edit":
+      return mendedEdit(payload, roleOf)
+    case "custom_message":
+      return { ...payload, content: mendedContent("custom", content) }
+    case "model_change":
+      return { ...payload, ...namedModel(payload, "provider"), ...namedModel(payload, "modelId") }
+    default:
+      return mendedMessage(payload, faults)
+  }
+}
+
+const mendedMessage = (payload: JsonObject, faults: ReadonlyArray<FaultCode>): JsonObject | undefined => {
+  const message = objectAt(payload, "message")
+  if (message === undefined) return undefined
+  const { role, timestamp, usage, ...rest } = message
+  const isAssistant = role === "assistant"
+  return {
+    ...payload,
+    message: {
+      role,
+      ...rest,
+      ...(isContentRole(role) ? { content: mendedContent(role, rest["content"]) } : {}),
+      ...(role === "system" ? mendedSystem(rest) : {}),
+      ...(role === "bashExecution" ? mendedCommand(message) : {}),
+      ...(faults.includes("odd-error") ? { errorMessage: textOf(message["errorMessage"]) } : {}),
+      ...(isAssistant && faults.includes("odd-model")
+        ? { ...namedModel(message, "provider"), ...namedModel(message, "model") }
+        : {}),
+      ...(isAssistant
+        ? { usage: isObject(usage ?? null) ? mendedUsageOf(usage) : (usage ?? NO_USAGE) }
+        : usage === undefined
+          ? {}
+          : { usage }),
+      ...(timestamp === undefined || printed(timestamp) === undefined ? {} : { timestamp })
+    }
+  }
+}
+
+const mendedUsageOf = (usage: Json | undefined): JsonObject =>
+  usage !== undefined && isObject(usage) ? mendedUsage(usage) : NO_USAGE
+
+/** Text is kept as it is where Pi takes text. */
+const mendedContent = (role: blockFaults.ContentRole, content: Json | undefined): Json => {
+  if (typeof content === "string") return role === "user" || role === "custom" ? content : blockFaults.asText(content)
+  if (isArray(content)) return blockFaults.mended(role, content)
+  return isObject(content ?? null) ? blockFaults.mended(role, [content ?? null]) : blockFaults.asText(content)
+}
+
+const mendedCommand = (message: JsonObject): JsonObject => {
+  const { exitCode, fullOutputPath } = message
+  return {
+    command: textOf(message["command"]),
+    output: textOf(message["output"]),
+    ...(printed(exitCode) === undefined ? { exitCode: null } : {}),
+    ...(fullOutputPath === undefined || fullOutputPath === null ? {} : { fullOutputPath: textOf(fullOutputPath) })
+  }
+}
+
+const textOf = (value: Json | undefined): string =>
+  typeof value === "string" ? value : readableTexts(value).join("\n")
+
+/** What Pi calls a model that it cannot find anyway. */
+const namedModel = (object: JsonObject, key: string): JsonObject =>
+  printed(object[key]) === undefined ? { [key]: "unknown" } : {}
+
+/** An edit that says what to send instead; undefined where nothing of that can be read. */
+const mendedEdit = (payload: JsonObject, roleOf: RoleOf): JsonObject | undefined => {
+  const { replacement } = payload
+  const role = roleOf(stringAt(payload, "targetId") ?? "") ?? "user"
+  const given = objectAt(payload, "replacement")
+  const content = given?.["content"]
+  if (isArray(content)) return { ...payload, replacement: { ...given, content: blockFaults.mended(role, content) } }
+  const source = content ?? replacement
+  if (!isLost(source, "")) return undefined
+  return { ...payload, replacement: { content: mendedContent(role, source) } }
+}
+
+/** An entry that Pi keeps and never looks into, with all that the payload said. */
+export const asCustom = ({ id, parentId, timestamp, ...data }: JsonObject): JsonObject => ({
+  type: "custom",
+  customType: DAMAGED_ENTRY_TYPE,
+  data,
+  id,
+  parentId,
+  timestamp
+})
+
+/**
+ * The message of an entry with the role that its members suggest, where it has none that Pi knows. Undefined where there
+ * is nothing to be read, or to be tied to a call.
+ */
+export const withRole = (message: Json): JsonObject | undefined => {
+  if (!isObject(message)) {
+    const content = blockFaults.asText(message)
+    return content.length === 0 ? undefined : spokenByDamage({ content })
+  }
+  const { command, content, role, toolCallId } = message
+  if (typeof toolCallId === "string") return { ...message, role: "toolResult" }
+  if (isSaidByModel(message)) return { ...message, role: "assistant" }
+  if (typeof command === "string") return { ...message, role: "bashExecution" }
+  if (isSystemLike(message)) return { ...message, role: "system" }
+  if (readableTexts(spokenBy(message)).length === 0) return undefined
+  const isPlain = Object.keys(message).every((key) => key === "role" || key === "content" || key === "timestamp")
+  if (isPlain && typeof role !== "string") return { ...message, role: "user" }
+  return spokenByDamage(
+    content === undefined ? { ...message, content: blockFaults.asText(spokenBy(message)) } : message
+  )
+}
+
+/** Pi sends custom messages as if a person had said them, and shows them for what they are. */
+const spokenByDamage = (message: JsonObject): JsonObject => ({
+  customType: DAMAGED_ENTRY_TYPE,
+  display: true,
+  ...message,
+  role: "custom"
+})
+
+const isSaidByModel = ({ content, stopReason, usage }: JsonObject): boolean =>
+  typeof stopReason === "string" ||
+  (usage !== undefined && usage !== null) ||
+  (isArray(content) &&
+    content.some((block) => isObject(block) && (block["type"] === "toolCall" || block["type"] === "thinking")))

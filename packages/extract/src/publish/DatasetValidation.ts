@@ -1,0 +1,214 @@
+/**
+ * Reading a dataset again: every line by its format's validator, then what no line can break alone. Files are read line
+ * by line, so their size does not matter.
+ */
+import * as Effect from "effect/Effect"
+import * as FileSystem from "effect/FileSystem"
+import * as Option from "effect/Option"
+import * as Path from "effect/Path"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import { isArray } from "@pi-sessions/core/Json"
+import { SessionFileError, fromPlatform } from "@pi-sessions/session-file/SessionFileError"
+import { type ExtractReport } from "../ExtractReport.ts"
+import { ExtractReport as Report } from "../ExtractReport.ts"
+import { FORMATS } from "@pi-sessions/formats/Formats"
+import { type FormatName } from "@pi-sessions/formats/FormatName"
+import { type DataFile, type Sidecar } from "@pi-sessions/formats/Sample"
+import * as Publication from "./Publication.ts"
+import * as PiFormat from "@pi-sessions/formats/PiFormat"
+import * as JsonText from "@pi-sessions/core/JsonText"
+import * as LineStream from "@pi-sessions/formats/files/LineStream"
+import { isImageOf } from "@pi-sessions/samples/SessionImages"
+
+/** A line that its trainer would not take. */
+export interface BrokenLine {
+  readonly path: string
+  /** From 1. */
+  readonly line: number
+  /** Absent where the file's lines are no bytes of it. */
+  readonly byteOffset?: number
+  /** Holds nothing of the line's content. */
+  readonly issue: string
+}
+
+export interface ValidatedFile {
+  readonly path: string
+  readonly lines: number
+  readonly broken: number
+}
+
+export interface ValidationReport {
+  readonly format: FormatName
+  readonly files: ReadonlyArray<ValidatedFile>
+  /** The first ones of each file. */
+  readonly broken: ReadonlyArray<BrokenLine>
+  /** Why the trainer would not take the dataset, whatever its lines say: sidecars that do not fit, images that are gone. */
+  readonly dataset: string | null
+  /** What may be, and matters. */
+  readonly notes: ReadonlyArray<string>
+}
+
+/** A line that its format's validator took. */
+export interface ValidLine {
+  readonly format: FormatName
+  readonly path: string
+  /** From 1. */
+  readonly line: number
+  readonly text: string
+}
+
+/** Is shown every such line. */
+export type OnLine = (line: ValidLine) => void
+
+/** Broken lines that are told of one file. */
+const TOLD = 20
+
+interface DataLine {
+  readonly text: string
+  readonly byteOffset?: number
+}
+
+/** The lines of a file of any kind that the format has. */
+const linesOf = (path: string, format: FormatName) => {
+  const { container } = FORMATS[format]
+  if (container !== undefined && path.endsWith(container.extension)) {
+    return Stream.map(container.readLines(path), (lines) => lines.map((text): DataLine => ({ text })))
+  }
+  const decoder = new TextDecoder()
+  return Stream.map(LineStream.lines(path), (lines) =>
+    lines.map(({ byteOffset, bytes }): DataLine => ({ text: decoder.decode(bytes), byteOffset }))
+  )
+}
+
+/** Checks the lines of one file. */
+const validateFile = Effect.fnUntraced(function* (path: string, format: FormatName, onLine?: OnLine) {
+  const { validate } = FORMATS[format]
+  const broken: Array<BrokenLine> = []
+  let lines = 0
+  let bad = 0
+  const take = ({ text, ...place }: DataLine): void => {
+    lines++
+    const checked = validate(text)
+    if (Result.isSuccess(checked)) return onLine?.({ format, path, line: lines, text })
+    bad++
+    if (broken.length < TOLD) broken.push({ path, line: lines, ...place, issue: checked.failure.message })
+  }
+  yield* linesOf(path, format).pipe(Stream.runForEach((lines) => Effect.sync(() => lines.forEach(take))))
+  return { file: { path, lines, broken: bad } satisfies ValidatedFile, broken }
+})
+
+/** Checks files by their format alone: they may come from anywhere. */
+export const validateFiles = Effect.fn("DatasetValidation.validateFiles")(function* (
+  paths: ReadonlyArray<string>,
+  format: FormatName,
+  onLine?: OnLine
+): Effect.fn.Return<ValidationReport, SessionFileError, FileSystem.FileSystem> {
+  const checked = yield* Effect.forEach(paths, (path) => validateFile(path, format, onLine))
+  return {
+    format,
+    files: checked.map(({ file }) => file),
+    broken: checked.flatMap(({ broken }) => broken),
+    dataset: null,
+    notes: []
+  }
+})
+
+const decodeReport = Schema.decodeUnknownResult(Schema.fromJsonString(Report))
+
+/** The report of the run that made a dataset. */
+const reportOf = Effect.fnUntraced(function* (
+  directory: string
+): Effect.fn.Return<ExtractReport, SessionFileError, FileSystem.FileSystem | Path.Path> {
+  const fs = yield* FileSystem.FileSystem
+  const path = yield* Path.Path
+  const file = path.join(directory, "report.json")
+  const text = yield* fs.readFileString(file).pipe(Effect.mapError(fromPlatform(file, "read")))
+  const report = decodeReport(text)
+  if (Result.isSuccess(report)) return report.success
+  return yield* new SessionFileError({ path: file, operation: "read", reason: "no report of an extraction" })
+})
+
+/** Checks a directory that a run of Extract wrote: its files, and what stands beside them. It may have been moved. */
+export const validateDirectory = Effect.fn("DatasetValidation.validateDirectory")(function* (
+  directory: string,
+  onLine?: OnLine
+): Effect.fn.Return<ValidationReport, SessionFileError, FileSystem.FileSystem | Path.Path> {
+  const fs = yield* FileSystem.FileSystem
+  const path = yield* Path.Path
+  if (yield* Publication.isUnfinished(directory)) {
+    const reason = "a run stopped while it gave its files their names; run extract again"
+    return yield* new SessionFileError({ path: directory, operation: "read", reason })
+  }
+  const { format, outputs } = yield* reportOf(directory)
+  const here = (file: string): string => path.join(directory, path.basename(file))
+  if (format === "pi") return yield* validateSessions(directory, outputs.loose ?? [])
+  const images = new Set<string>()
+  const report = yield* validateFiles(
+    outputs.files.map((file) => here(file.path)),
+    format,
+    (line) => {
+      for (const name of imagesIn(line.text)) images.add(name)
+      onLine?.(line)
+    }
+  )
+  const files = outputs.files.map(({ file, path: at, split }, i): DataFile => {
+    return { name: path.basename(at), split, file, lines: report.files[i]?.lines ?? 0 }
+  })
+  const sidecars = yield* Effect.forEach(outputs.sidecars ?? [], (at) =>
+    fs.readFileString(here(at)).pipe(
+      Effect.map((text): Sidecar => ({ name: path.basename(at), text })),
+      Effect.mapError(fromPlatform(here(at), "read"))
+    )
+  )
+  const whole = FORMATS[format].validateDataset?.({ files, sidecars }) ?? Result.succeed([])
+  if (Result.isFailure(whole)) return { ...report, dataset: whole.failure.message }
+  return { ...report, notes: whole.success, dataset: yield* brokenImages(directory, images) }
+})
+
+/** A file that is no session of Pi is a broken line, as it were. */
+const validateSessions = Effect.fnUntraced(function* (
+  directory: string,
+  sessions: ReadonlyArray<{ readonly path: string }>
+): Effect.fn.Return<ValidationReport, SessionFileError, FileSystem.FileSystem | Path.Path> {
+  const fs = yield* FileSystem.FileSystem
+  const path = yield* Path.Path
+  const broken: Array<BrokenLine> = []
+  const files = yield* Effect.forEach(sessions, ({ path: name }) =>
+    Effect.gen(function* () {
+      const at = path.join(directory, ...name.split("/"))
+      const bytes = yield* fs.readFile(at).pipe(Effect.mapError(fromPlatform(at, "read")))
+      const checked = PiFormat.validate(bytes)
+      if (Result.isFailure(checked)) {
+        const { byteOffset, line, message } = checked.failure
+        broken.push({ path: at, line, byteOffset, issue: message })
+      }
+      const lines = bytes.reduce((count, byte) => (byte === 0x0a ? count + 1 : count), 0)
+      return { path: at, lines, broken: Result.isFailure(checked) ? 1 : 0 }
+    })
+  )
+  return { format: "pi", files, broken, dataset: null, notes: [] }
+})
+
+/** The names of images in a line that its validator took. */
+const imagesIn = (line: string): ReadonlyArray<string> => {
+  if (!line.includes('"images":["')) return []
+  const images = JsonText.parseObject(line)?.["images"]
+  return isArray(images) ? images.filter((name) => typeof name === "string") : []
+}
+
+/** What is wrong with the files of images that lines name; null where nothing is. */
+const brokenImages = Effect.fnUntraced(function* (directory: string, names: ReadonlySet<string>) {
+  const fs = yield* FileSystem.FileSystem
+  const path = yield* Path.Path
+  const broken: Array<string> = []
+  for (const name of names) {
+    const bytes = yield* Effect.option(fs.readFile(path.join(directory, ...name.split("/"))))
+    if (Option.isNone(bytes) || !isImageOf(name, bytes.value)) broken.push(name)
+  }
+  const [first] = broken.sort()
+  if (first === undefined) return null
+  const others = broken.length === 1 ? "" : `, and ${broken.length - 1} more`
+  return `${first}: the image that lines name is not there, or it is another one${others}`
+})

@@ -1,0 +1,172 @@
+/** Sessions that never end, or take all memory: they are stopped and reported, and all others become the dataset. */
+import { NodeServices } from "@effect/platform-node"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import * as Fs from "node:fs"
+import * as Path from "node:path"
+import { SessionSource } from "@pi-sessions/session-file/SessionSource"
+import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
+import { Extract, type ExtractOptions } from "../src/Extract.ts"
+import { type ExtractReport } from "../src/ExtractReport.ts"
+import * as WorkerThreads from "../src/parts/WorkerThreads.ts"
+import { generate, write } from "@pi-sessions/samples/test/manySessions"
+
+const ENTRY = new URL("./support/stuckThread.ts", import.meta.url)
+const SECONDS = 2
+
+/** Sessions of which some have kin, and the service over them in threads. */
+const workbench = Effect.gen(function* () {
+  const root = yield* memoryFolder
+  const folder = Path.join(root, "sessions")
+  const made = generate(24, 7)
+  write(folder, made)
+  const extract = (threads: number, sessionSeconds = SECONDS) =>
+    Effect.provide(
+      Extract,
+      Extract.layerWith.pipe(
+        Layer.provide(
+          WorkerThreads.layer({
+            entry: ENTRY,
+            threads,
+            sessionSeconds,
+            resourceLimits: { maxOldGenerationSizeMb: 100 }
+          })
+        ),
+        Layer.provide(SessionSource.layerPaths([folder])),
+        Layer.provide(NodeServices.layer)
+      )
+    )
+  const options = (name: string, more: Partial<ExtractOptions> = {}): ExtractOptions => ({
+    rigs: [],
+    roles: [],
+    format: "messages",
+    redaction: { key: "0".repeat(64) },
+    split: { _tag: "Share", validation: 0 },
+    out: Path.join(root, name),
+    ...more
+  })
+  const run = (name: string, threads: number, more: Partial<ExtractOptions> = {}) =>
+    Effect.flatMap(extract(threads), (service) => service.run(options(name, more)))
+  const fileOf = (at: number) => Path.join(folder, `${made[at]?.id}.jsonl`)
+  const mark = (at: number, kind: "loop" | "survey" | "grow") => Fs.writeFileSync(`${fileOf(at)}.${kind}`, "")
+  const unmark = () => {
+    for (const name of Fs.readdirSync(folder)) if (!name.endsWith(".jsonl")) Fs.rmSync(Path.join(folder, name))
+  }
+  /** One that is forked by a later session, which stands in a group of kin with it. */
+  const forked = made.findIndex(({ id }) => made.some(({ kind, origin }) => kind === "fork" && origin === id))
+  return { root, folder, made, extract, options, run, fileOf, mark, unmark, forked }
+})
+
+const contents = (directory: string) =>
+  Object.fromEntries(
+    Fs.readdirSync(directory)
+      .sort()
+      .map((name) => [name, Fs.readFileSync(Path.join(directory, name), "utf8")])
+  )
+
+const outcomes = ({ rows }: ExtractReport) =>
+  Object.fromEntries(rows.map(({ outcome, path }) => [Path.basename(path), outcome]))
+
+describe("a session that never ends", () => {
+  it.live("is timed out, whatever the number of threads; the next run tries it again", () =>
+    Effect.gen(function* () {
+      const { fileOf, forked, made, mark, options, root, run, unmark } = yield* workbench
+      const whole = yield* run("whole", 1)
+      mark(forked, "loop")
+      const ledger = Path.join(root, "ledger.jsonl")
+      const first = yield* run("one", 1, { ledger })
+      for (const threads of [2, 3]) yield* run(String(threads), threads)
+      for (const name of ["2", "3"]) assert.deepStrictEqual(contents(options(name).out), contents(options("one").out))
+
+      const row = first.rows.find(({ path }) => path === fileOf(forked))
+      assert.strictEqual(row?.outcome, "timed_out")
+      assert.strictEqual(row?.stage, "read")
+      assert.strictEqual(row?.detail, `it took more than ${SECONDS} s (read)`)
+      assert.strictEqual(first.sessions.dropped["timed_out"], 1)
+      // Every other session has the outcome that it always has.
+      const name = Path.basename(fileOf(forked))
+      assert.deepStrictEqual({ ...outcomes(first), [name]: "" }, { ...outcomes(whole), [name]: "" })
+      const recorded = Fs.readFileSync(ledger, "utf8").trim().split("\n").slice(1)
+      assert.isEmpty(recorded.filter((line) => line.includes("timed_out")))
+      // Its forks have targets now that are its own when it is there again.
+      const parts = recorded.flatMap((line) => JSON.parse(line).part?.row.path ?? [])
+      const kin = made.flatMap(({ id, kind, origin }) => (kind === "fork" && origin === made[forked]?.id ? [id] : []))
+      assert.isNotEmpty(kin)
+      for (const id of kin)
+        assert.isFalse(
+          parts.some((path: string) => path.endsWith(`${id}.jsonl`)),
+          id
+        )
+      assert.isNotEmpty(parts)
+
+      unmark()
+      const second = yield* run("one", 1, { ledger })
+      assert.deepStrictEqual(outcomes(second), outcomes(whole))
+      assert.deepStrictEqual(contents(options("one").out), contents(options("whole").out))
+    })
+  )
+
+  it.live("is timed out in the survey too", () =>
+    Effect.gen(function* () {
+      const { fileOf, made, mark, options, root, run, unmark } = yield* workbench
+      const whole = yield* run("whole", 1)
+      mark(3, "survey")
+      const ledger = Path.join(root, "ledger.jsonl")
+      for (const threads of [1, 2]) {
+        const report = yield* run("out", threads, { ledger })
+        assert.strictEqual(report.rows.find(({ path }) => path === fileOf(3))?.outcome, "timed_out")
+        assert.strictEqual(report.rows.length, made.length)
+      }
+      unmark()
+      const report = yield* run("out", 2, { ledger })
+      // What was assigned to a split without it stays there.
+      const [found, wanted] = [contents(options("out").out), contents(options("whole").out)]
+      assert.strictEqual(found["train.jsonl"], wanted["train.jsonl"])
+      assert.deepStrictEqual(outcomes(report), outcomes(whole))
+    })
+  )
+
+  it.live("is left out of its shard, which tries again when it is asked for again", () =>
+    Effect.gen(function* () {
+      const { extract, forked, mark, options, root, run, unmark } = yield* workbench
+      yield* run("whole", 1)
+      const service = yield* extract(1)
+      const plan = Path.join(root, "plan.json")
+      yield* service.plan(options("joined"), plan)
+      mark(forked, "loop")
+      const shards = [1, 2].map((at) => options(`shard-${at}`).out)
+      const make = Effect.forEach(shards, (out, at) =>
+        service.shard(options("", { out }), plan, { shard: at + 1, of: 2 })
+      )
+      const rows = (yield* make).flat()
+      assert.strictEqual(rows.filter(({ outcome }) => outcome === "timed_out").length, 1)
+      const joined = yield* service.merge(options("joined"), plan, shards)
+      assert.strictEqual(joined.sessions.dropped["timed_out"], 1)
+      unmark()
+      assert.isEmpty((yield* make).flat().filter(({ outcome }) => outcome === "timed_out"))
+      yield* service.merge(options("joined"), plan, shards)
+      assert.deepStrictEqual(contents(options("joined").out), contents(options("whole").out))
+    })
+  )
+})
+
+describe("a session that takes all memory", () => {
+  it.live("is reported; the others are extracted", () =>
+    Effect.gen(function* () {
+      const { extract, fileOf, forked, made, mark, options, run, unmark } = yield* workbench
+      yield* run("whole", 1)
+      mark(forked, "grow")
+      for (const threads of [1, 2]) {
+        const service = yield* extract(threads, 600)
+        const report = yield* service.run(options("out"))
+        const row = report.rows.find(({ path }) => path === fileOf(forked))
+        assert.strictEqual(row?.outcome, "out_of_memory")
+        assert.strictEqual(row?.detail, "the memory of its thread did not suffice (read)")
+        assert.strictEqual(report.rows.length, made.length)
+      }
+      unmark()
+      yield* run("out", 1)
+      assert.deepStrictEqual(contents(options("out").out), contents(options("whole").out))
+    })
+  )
+})

@@ -1,0 +1,206 @@
+/**
+ * Format `parquet`: the samples of `messages`, in columns. What the metadata of `messages` says has a column for each
+ * member, so that readers can choose rows by it. Tools and the arguments of calls are JSON in text: each tool has other
+ * members, and Arrow would give each of them all members of all others.
+ *
+ * With arguments as `object`, these columns have Parquet's mark for JSON: readers that know it (`datasets` from 4.7 on)
+ * give objects, others (pyarrow, DuckDB, polars) text. With `string` they are plain text for all of them.
+ *
+ * Until a run is done its samples are lines as those of other formats are; see `container` in Sample.ts.
+ */
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import * as SchemaParser from "effect/SchemaParser"
+import { AnyJson, type JsonObject } from "@pi-sessions/core/Json"
+import {
+  type BrokenRule,
+  type ChatMessage,
+  ChatTools,
+  SystemMessage,
+  ToolMessage,
+  UserMessage,
+  brokenImages,
+  brokenOrder,
+  brokenTools,
+  withTextArguments
+} from "./chat/ChatMessages.ts"
+import { MessagesFormat } from "./MessagesFormat.ts"
+import * as ParquetFile from "./files/ParquetFile.ts"
+import { InvalidSample, type ProjectOptions, type Projection, type SampleFormat, SampleMetadata } from "./Sample.ts"
+import { type TrainingSample } from "@pi-sessions/samples/TrainingSample"
+import * as ReadSample from "./readSample.ts"
+
+/** Arguments as an object, or all of them as JSON text. */
+const AssistantMessage = Schema.Struct({
+  role: Schema.Literal("assistant"),
+  content: Schema.String,
+  reasoning_content: Schema.optionalKey(Schema.String),
+  tool_calls: Schema.optionalKey(
+    Schema.NonEmptyArray(
+      Schema.Struct({
+        id: Schema.NonEmptyString,
+        type: Schema.Literal("function"),
+        function: Schema.Struct({
+          name: Schema.String,
+          arguments: Schema.Union([Schema.Record(Schema.String, AnyJson), Schema.String])
+        })
+      })
+    )
+  )
+})
+const Message = Schema.Union([SystemMessage, UserMessage, AssistantMessage, ToolMessage]).pipe(
+  Schema.toTaggedUnion("role")
+)
+type Message = typeof Message.Type
+
+const common = {
+  /** Only where images are asked for: their files, one for each `[image]` in what users and tools say. */
+  images: Schema.optionalKey(Schema.Array(Schema.String)),
+  /** JSON text where the arguments are. */
+  tools: Schema.Union([ChatTools, Schema.String]),
+  ...SampleMetadata.fields
+}
+
+/** Every answer is a target. */
+export const MessagesRow = Schema.Struct({ messages: Schema.NonEmptyArray(Message), ...common })
+export type MessagesRow = typeof MessagesRow.Type
+
+/** The answers of the completion are targets, those of the prompt are not. */
+export const CompletionRow = Schema.Struct({
+  prompt: Schema.NonEmptyArray(Message),
+  completion: Schema.NonEmptyArray(Message),
+  ...common
+})
+export type CompletionRow = typeof CompletionRow.Type
+
+type Row = MessagesRow | CompletionRow
+
+const asText = (message: ChatMessage): Message => {
+  if (message.role !== "assistant" || message.tool_calls === undefined) return message
+  const [first, ...others] = message.tool_calls
+  return { ...message, tool_calls: [withTextArguments(first), ...others.map(withTextArguments)] }
+}
+
+type Messages = readonly [ChatMessage, ...ReadonlyArray<ChatMessage>]
+
+const project = (sample: TrainingSample, options: ProjectOptions = {}): Projection<Row> => {
+  const { arguments: form = "object" } = options
+  const made = MessagesFormat.project(sample, options)
+  if (made._tag === "None") return made
+  const { images, metadata, tools: declared } = made.sample
+  const written = ([first, ...others]: Messages): readonly [Message, ...ReadonlyArray<Message>] =>
+    form === "object" ? [first, ...others] : [asText(first), ...others.map(asText)]
+  const tools = form === "object" ? declared : JSON.stringify(declared)
+  const rest = { ...(images === undefined ? {} : { images }), tools, ...metadata }
+  const row =
+    "messages" in made.sample
+      ? { messages: written(made.sample.messages), ...rest }
+      : { prompt: written(made.sample.prompt), completion: written(made.sample.completion), ...rest }
+  return { ...made, sample: row }
+}
+
+const readMessages = ReadSample.make("parquet", MessagesRow)
+const readCompletion = ReadSample.make("parquet", CompletionRow)
+const decodeTools = SchemaParser.decodeUnknownResult(Schema.fromJsonString(ChatTools), { onExcessProperty: "error" })
+
+const brokenForm = ({ tools }: Row, messages: ReadonlyArray<Message>): BrokenRule | undefined => {
+  const isText = typeof tools === "string"
+  const isOther = (message: Message): boolean =>
+    message.role === "assistant" &&
+    message.tool_calls?.some((call) => (typeof call.function.arguments === "string") !== isText) === true
+  const other = messages.findIndex(isOther)
+  return other < 0 ? undefined : [`messages[${other}]`, "arguments and tools are not both objects, or both text"]
+}
+
+const brokenRule = (row: Row): BrokenRule | undefined => {
+  const messages = "messages" in row ? row.messages : [...row.prompt, ...row.completion]
+  if ("completion" in row && row.completion[0].role !== "assistant") {
+    return ["completion[0]", "a completion that does not begin with an answer"]
+  }
+  const tools = typeof row.tools === "string" ? decodeTools(row.tools) : Result.succeed(row.tools)
+  if (Result.isFailure(tools)) return ["tools", "the text is no list of tools in JSON"]
+  return (
+    brokenOrder(messages) ??
+    brokenTools(tools.success) ??
+    brokenImages(messages, row.images) ??
+    brokenForm(row, messages)
+  )
+}
+
+const validate = (line: string): Result.Result<Row, InvalidSample> => {
+  const read: Result.Result<Row, InvalidSample> = line.startsWith('{"prompt":')
+    ? readCompletion(line)
+    : readMessages(line)
+  return Result.flatMap(read, (row) => {
+    const broken = brokenRule(row)
+    if (broken === undefined) return Result.succeed(row)
+    const [at, issue] = broken
+    return Result.fail(new InvalidSample({ format: "parquet", at, issue }))
+  })
+}
+
+const { flag, int, list, optional, struct, text } = ParquetFile
+
+const METADATA: { readonly [Name in keyof SampleMetadata]: ParquetFile.Column } = {
+  session_id: text,
+  source_path: text,
+  cwd: text,
+  timestamp: text,
+  session_name: optional(text),
+  parent_session: optional(text),
+  leaf_id: optional(text),
+  role: text,
+  name: optional(text),
+  rig: optional(text),
+  town: optional(text),
+  role_source: text,
+  provider: optional(text),
+  model: optional(text),
+  thinking_level: text,
+  hydrated: flag,
+  sample: int,
+  start: text,
+  context: text,
+  targets: int,
+  context_answers: int,
+  harness: text,
+  pi: text,
+  system_source: text,
+  tools_source: text,
+  tool_errors: int,
+  quality: list(text),
+  dropped: list(struct({ reason: text, count: int }))
+}
+
+/** The columns of rows that look like the first one. */
+const columnsOf = (first: JsonObject | undefined): ParquetFile.Columns => {
+  const json = typeof first?.["tools"] === "string" ? text : ParquetFile.json
+  const call = struct({ id: text, type: text, function: struct({ name: text, arguments: json }) })
+  const messages = list(
+    struct({
+      role: text,
+      tool_call_id: optional(text),
+      name: optional(text),
+      content: text,
+      reasoning_content: optional(text),
+      tool_calls: optional(list(call))
+    })
+  )
+  return {
+    ...(first !== undefined && "prompt" in first ? { prompt: messages, completion: messages } : { messages }),
+    ...(first !== undefined && "images" in first ? { images: list(text) } : {}),
+    tools: json,
+    ...METADATA
+  }
+}
+
+export const ParquetFormat: SampleFormat<Row> = {
+  name: "parquet",
+  project,
+  validate,
+  container: {
+    extension: ".parquet",
+    fromLines: (lines, target) => ParquetFile.fromLines(lines, target, columnsOf),
+    readLines: ParquetFile.readLines
+  }
+}

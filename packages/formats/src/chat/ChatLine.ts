@@ -1,0 +1,97 @@
+/**
+ * Lines of chat formats read back as conversations: `messages`, or `prompt` and what follows it, with arguments and tools
+ * as JSON or as its text. Which answers are learnt is what the line's trainer would make of it.
+ */
+import { type Json, type JsonObject, isArray, isObject, objectAt, stringAt } from "@pi-sessions/core/Json"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import { ChatMessage, ChatTools } from "./ChatMessages.ts"
+import { type Conversation } from "../model/ChatTemplate.ts"
+import { type FormatName } from "../FormatName.ts"
+import { dateOf } from "../TokensFormat.ts"
+import * as JsonText from "@pi-sessions/core/JsonText"
+
+/** Formats whose lines a chat template can render. */
+const CHAT_FORMATS: ReadonlySet<FormatName> = new Set<FormatName>([
+  "messages",
+  "axolotl",
+  "openai",
+  "mistral",
+  "dpo",
+  "parquet"
+])
+
+export const isChat = (format: FormatName): boolean => CHAT_FORMATS.has(format)
+
+export interface LearntConversation {
+  readonly conversation: Conversation
+  /** Indexes of the messages that are to be learnt. */
+  readonly targets: ReadonlyArray<number>
+}
+
+const decodeMessages = Schema.decodeUnknownResult(Schema.Array(ChatMessage))
+const decodeTools = Schema.decodeUnknownResult(ChatTools)
+
+const listAt = (line: JsonObject, key: string): ReadonlyArray<JsonObject> => {
+  const list = line[key]
+  return isArray(list) ? list.filter(isObject) : []
+}
+
+/** Members without a value are none: columns of tables have them. */
+const withoutNulls = (object: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(object).filter(([, member]) => member !== null && member !== undefined))
+
+const parsed = (value: Json | undefined): Json | undefined =>
+  typeof value === "string" ? JsonText.parse(value) : value
+
+const callOf = (call: JsonObject): JsonObject => {
+  const called = objectAt(call, "function") ?? {}
+  return { ...call, function: { ...called, arguments: parsed(called["arguments"]) } }
+}
+
+/** A message as templates take it: arguments as an object, the tool's name on its result. */
+const messageOf = (given: JsonObject, names: Map<string, string>): JsonObject => {
+  const message = withoutNulls(given)
+  if (message["role"] === "tool") {
+    const id = stringAt(message, "tool_call_id") ?? ""
+    return { ...message, tool_call_id: id, name: stringAt(message, "name") ?? names.get(id) ?? "" }
+  }
+  const calls = listAt(message, "tool_calls").map(callOf)
+  for (const call of calls)
+    names.set(stringAt(call, "id") ?? "", stringAt(objectAt(call, "function") ?? {}, "name") ?? "")
+  const { tool_calls: _, ...rest } = message
+  return calls.length === 0 ? rest : { ...rest, tool_calls: calls }
+}
+
+const isLearnt = ({ role, train, weight }: JsonObject): boolean =>
+  role === "assistant" && train !== false && weight !== 0
+
+/** The conversation of messages, those from an index on being learnt where they are not masked. */
+const conversationOf = (
+  line: JsonObject,
+  given: ReadonlyArray<JsonObject>,
+  from: number
+): LearntConversation | undefined => {
+  const names = new Map<string, string>()
+  const messages = decodeMessages(given.map((message) => messageOf(message, names)))
+  const tools = decodeTools(parsed(line["tools"]) ?? [])
+  if (Result.isFailure(messages) || Result.isFailure(tools)) return undefined
+  const date = dateOf(stringAt(objectAt(line, "metadata") ?? {}, "timestamp"))
+  const targets = given.flatMap((message, at) => (at >= from && isLearnt(message) ? [at] : []))
+  return { conversation: { messages: messages.success, tools: tools.success, date }, targets }
+}
+
+/** The conversations of a line: two of one with a chosen and a rejected answer. None where it is no line of a chat. */
+export const conversationsIn = (text: string): ReadonlyArray<LearntConversation> => {
+  const line = JsonText.parseObject(text)
+  if (line === undefined) return []
+  const prompt = listAt(line, "prompt")
+  const endings = ["completion", "chosen", "rejected"]
+    .map((key) => listAt(line, key))
+    .filter(({ length }) => length > 0)
+  const all =
+    endings.length === 0
+      ? [conversationOf(line, listAt(line, "messages"), 0)]
+      : endings.map((ending) => conversationOf(line, [...prompt, ...ending], prompt.length))
+  return all.filter((one) => one !== undefined)
+}

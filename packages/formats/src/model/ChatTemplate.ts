@@ -1,0 +1,204 @@
+/**
+ * A model's chat template: Jinja as transformers runs it (`trim_blocks`, `lstrip_blocks`, `raise_exception`), and what
+ * `{% generation %}` says is to be learnt. "Today" is a date that is given, so that the same conversation gives the same
+ * text on every day.
+ */
+import type * as Jinja from "@huggingface/jinja"
+import * as Result from "effect/Result"
+import { type ChatMessage, type ChatTools, withTextArguments } from "../chat/ChatMessages.ts"
+
+/** Noncharacters: no text has them. They stand where the template says `generation` and `endgeneration`. */
+const GENERATION = "\ufdd2"
+const END_GENERATION = "\ufdd3"
+
+/** Begin and end something that a message says, as `marked` puts them. */
+const MARK = "\ufdd0"
+const END_MARK = "\ufdd1"
+
+/** Characters that mean something here and may not stand in a conversation. */
+export const RESERVED = /[\ufdd0-\ufdd3]/u
+
+/** Stands behind a mark and says whose it is: private use, of which there are 131,000. */
+const FIRST_OWNER = 0xf0000
+
+/** What of an answer a text is. */
+export type PieceKind = "reasoning" | "content" | "call"
+const KINDS: ReadonlyArray<PieceKind> = ["reasoning", "content", "call"]
+
+export interface PieceOwner {
+  /** Index of the message. */
+  readonly message: number
+  readonly kind: PieceKind
+}
+
+/** The text in marks that say what of which message it is, within its blanks at both ends, which templates may trim. */
+export const marked = (text: string, { kind, message }: PieceOwner): string => {
+  const visible = text.trim()
+  const mark = MARK + String.fromCodePoint(FIRST_OWNER + message * KINDS.length + KINDS.indexOf(kind))
+  return visible === "" ? text : text.replace(visible, () => mark + visible + END_MARK)
+}
+
+/** From a character of the text to that before which it ends. */
+export interface Span {
+  readonly start: number
+  readonly end: number
+}
+
+export interface Conversation {
+  readonly messages: ReadonlyArray<ChatMessage>
+  readonly tools: ChatTools
+  /** What the template takes for today. */
+  readonly date: Date
+}
+
+export interface Rendered {
+  /** As the model reads it. */
+  readonly text: string
+  /** What `{% generation %}` encloses, in order; empty where the template has no such marks. */
+  readonly generated: ReadonlyArray<Span>
+  /** What stands between marks, in order. */
+  readonly marked: ReadonlyArray<MarkedSpan>
+}
+
+export interface MarkedSpan extends Span, PieceOwner {}
+
+/** Templates by name, as `tokenizer_config.json` may have several; `tool_use` is for conversations with tools. */
+export interface Sources {
+  readonly default: string
+  readonly tool_use?: string
+}
+
+/** The library declares `strftime_now` itself, by the clock, and lets nobody declare it anew. */
+const DATE = "date_of_session"
+
+/** The text around `{% generation %}` stays as Jinja would have it: what stands in its place is a block too. */
+const withMarks = (source: string): string =>
+  source
+    .replace(/\bstrftime_now\b/gu, DATE)
+    .replace(
+      /\{%([-+]?)\s*(end)?generation\s*([-+]?)%\}/gu,
+      (_, before: string, end: string | undefined, after: string) =>
+        `{%${before} if true %}{{ "${end === undefined ? GENERATION : END_GENERATION}" }}{% endif ${after}%}`
+    )
+
+export class ChatTemplate {
+  readonly #templates: { readonly default: Jinja.Template; readonly tool_use: Jinja.Template }
+  /** `bos_token` and its like. */
+  readonly #tokens: { readonly [name: string]: string }
+
+  /** Throws where a source is no template. */
+  constructor(
+    { Template }: Pick<typeof Jinja, "Template">,
+    sources: Sources,
+    tokens: { readonly [name: string]: string }
+  ) {
+    const whole = new Template(withMarks(sources.default))
+    const { tool_use } = sources
+    this.#templates = { default: whole, tool_use: tool_use === undefined ? whole : new Template(withMarks(tool_use)) }
+    this.#tokens = tokens
+  }
+
+  /**
+   * The conversation as text; with what makes the model answer behind it, where that is asked for. Arguments of calls are
+   * objects, and their JSON where the template takes only that (DeepSeek's). Fails with the template's reason.
+   */
+  render(conversation: Conversation, { prompt = false }: RenderOptions = {}): Result.Result<Rendered, string> {
+    const rendered = this.#attempt(conversation, conversation.messages, prompt)
+    if (Result.isSuccess(rendered)) return rendered
+    const inText = conversation.messages.map(withTextCalls)
+    if (inText.every((message, at) => message === conversation.messages[at])) return rendered
+    const again = this.#attempt(conversation, inText, prompt)
+    return Result.isSuccess(again) ? again : rendered
+  }
+
+  #attempt(
+    { date, tools }: Conversation,
+    messages: ReadonlyArray<unknown>,
+    prompt: boolean
+  ): Result.Result<Rendered, string> {
+    const template = tools.length === 0 ? this.#templates.default : this.#templates.tool_use
+    let text: string
+    try {
+      text = template.render({
+        messages,
+        tools: tools.length === 0 ? null : tools,
+        documents: null,
+        add_generation_prompt: prompt,
+        [DATE]: (format: string) => strftime(date, format),
+        ...this.#tokens
+      })
+    } catch (error) {
+      return Result.fail(error instanceof Error ? error.message : String(error))
+    }
+    // Where Python refuses to add an object to a text, the library writes this.
+    return text.includes(AN_OBJECT) && !JSON.stringify(messages).includes(AN_OBJECT)
+      ? Result.fail("an object where the template wants text")
+      : Result.succeed(unmarked(text))
+  }
+}
+
+export interface RenderOptions {
+  /** As `add_generation_prompt`. */
+  readonly prompt?: boolean
+}
+
+const AN_OBJECT = "[object Map]"
+
+const withTextCalls = (message: ChatMessage): unknown =>
+  message.role === "assistant" && message.tool_calls !== undefined
+    ? { ...message, tool_calls: message.tool_calls.map(withTextArguments) }
+    : message
+
+/** Takes the marks out and says where they were. */
+const unmarked = (source: string): Rendered => {
+  const generated: Array<Span> = []
+  const marked: Array<MarkedSpan> = []
+  if (!RESERVED.test(source)) return { text: source, generated, marked }
+  let text = ""
+  let generation = 0
+  let open: (PieceOwner & { readonly start: number }) | undefined
+  for (const [, mark = "", part = ""] of source.matchAll(/([\ufdd0-\ufdd3]|^)([^\ufdd0-\ufdd3]*)/gu)) {
+    const end = text.length
+    if (mark === GENERATION) generation = end
+    else if (mark === END_GENERATION) generated.push({ start: generation, end })
+    else if (mark === END_MARK && open !== undefined) marked.push({ ...open, end })
+    const owner = mark === MARK ? part.codePointAt(0) : undefined
+    open = owner === undefined ? undefined : { start: end, ...ownerOf(owner - FIRST_OWNER) }
+    text += owner === undefined ? part : part.slice(String.fromCodePoint(owner).length)
+  }
+  return { text, generated, marked }
+}
+
+const ownerOf = (number: number): PieceOwner => ({
+  message: Math.floor(number / KINDS.length),
+  kind: KINDS[number % KINDS.length] ?? "content"
+})
+
+const MONTHS = "January February March April May June July August September October November December".split(" ")
+const DAYS = "Sunday Monday Tuesday Wednesday Thursday Friday Saturday".split(" ")
+
+const two = (number: number): string => String(number).padStart(2, "0")
+
+/** A date in UTC, as templates write it. */
+const strftime = (date: Date, format: string): string => {
+  const month = MONTHS[date.getUTCMonth()] ?? ""
+  const day = DAYS[date.getUTCDay()] ?? ""
+  const parts: { readonly [code: string]: string } = {
+    Y: String(date.getUTCFullYear()),
+    y: two(date.getUTCFullYear() % 100),
+    m: two(date.getUTCMonth() + 1),
+    d: two(date.getUTCDate()),
+    B: month,
+    b: month.slice(0, 3),
+    A: day,
+    a: day.slice(0, 3),
+    H: two(date.getUTCHours()),
+    M: two(date.getUTCMinutes()),
+    S: two(date.getUTCSeconds()),
+    "%": "%"
+  }
+  return format.replace(/%-?([A-Za-z%])/gu, (whole, code: string) => {
+    const part = parts[code] ?? whole
+    return whole.startsWith("%-") ? part.replace(/^0(?=\d)/u, "") : part
+  })
+}

@@ -1,0 +1,65 @@
+/**
+ * Pairs of answers to one and the same context: a person went back and asked again, or from there on another way. The
+ * branch that was gone on with tells which answer was preferred.
+ *
+ * Both answers are whole: neither failed, was aborted, nor ran into a limit. Contexts are compared by what the model read,
+ * so a prompt that was typed again counts as the same.
+ */
+import { TextHash } from "./TextHash.ts"
+import { type TrainingSample } from "./TrainingSample.ts"
+import { type Turn } from "./Turn.ts"
+import { addSpoken } from "./SpokenText.ts"
+
+interface Candidate {
+  readonly sample: TrainingSample
+  readonly at: number
+  readonly turn: Turn
+  readonly digest: string
+}
+
+const WHOLE = new Set(["stop", "toolUse"])
+
+const digestOf = (turn: Turn): string => {
+  const hash = new TextHash()
+  addSpoken(hash, turn)
+  return hash.digest()
+}
+
+/**
+ * The pairs among the samples of one session, cut from all its branches: samples that end on the chosen answer, which is on
+ * the branch that the session ends on, with the rejected one beside it.
+ */
+export const of = (samples: ReadonlyArray<TrainingSample>): ReadonlyArray<TrainingSample> => {
+  const byContext = new Map<string, Array<Candidate>>()
+  for (const sample of samples) {
+    const context = new TextHash()
+    for (const [at, turn] of sample.turns.entries()) {
+      if (turn.role === "assistant" && at >= sample.first_target && WHOLE.has(turn.metadata.stop_reason ?? "")) {
+        const key = context.digest()
+        const known = byContext.get(key)
+        const candidate = { sample, at, turn, digest: digestOf(turn) }
+        if (known === undefined) byContext.set(key, [candidate])
+        else known.push(candidate)
+      }
+      addSpoken(context, turn)
+    }
+  }
+  return [...byContext.values()].flatMap(pairsOf)
+}
+
+const pairsOf = (candidates: ReadonlyArray<Candidate>): ReadonlyArray<TrainingSample> => {
+  const chosen = candidates.find(({ sample }) => sample.metadata.active)
+  if (chosen === undefined) return []
+  const seen = new Set([chosen.digest])
+  return candidates.flatMap((candidate) => {
+    if (candidate.sample.metadata.active || seen.has(candidate.digest)) return []
+    seen.add(candidate.digest)
+    return [pairOf(chosen, candidate.turn)]
+  })
+}
+
+const pairOf = ({ at, sample }: Candidate, rejected: Turn): TrainingSample => {
+  const turns = sample.turns.slice(0, at + 1)
+  const context_answers = turns.slice(0, at).filter((turn) => turn.role === "assistant").length
+  return { ...sample, turns, first_target: at, rejected, metadata: { ...sample.metadata, targets: 1, context_answers } }
+}

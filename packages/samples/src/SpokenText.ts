@@ -1,0 +1,26 @@
+/** What counts when turns are compared. */
+import { type LongTexts } from "@pi-sessions/core/SessionOutline"
+import { type TextHash } from "./TextHash.ts"
+import { type Turn } from "./Turn.ts"
+
+/** Adds what the model reads and writes in a turn, in which texts may be set aside. Ids and times are not part of it. */
+export const addSpoken = (
+  hash: TextHash,
+  { content, images = [], metadata, role, tool_calls, tool_results }: Turn,
+  texts?: LongTexts
+): void => {
+  hash.add(role)
+  hash.add(content, texts)
+  for (const image of images) hash.add(image)
+  hash.add(metadata.reasoning ?? "", texts)
+  for (const call of tool_calls) {
+    hash.add(call.name)
+    hash.addJson(JSON.stringify(call.arguments), texts)
+  }
+  for (const result of tool_results) {
+    hash.add(result.tool_name)
+    hash.add(result.content, texts)
+    for (const image of result.images ?? []) hash.add(image)
+    hash.add(result.is_error ? "error" : "")
+  }
+}

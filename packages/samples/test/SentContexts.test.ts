@@ -1,0 +1,81 @@
+/**
+ * The definition of `exact`, against the real Pi, on random sessions of both: the context of each target is what Pi hands to
+ * its provider layer, up to what that layer changes. Each request is made by Pi's own functions, from the session file to the
+ * request of the OpenAI-completions layer.
+ */
+import { NodeServices } from "@effect/platform-node"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import * as Fs from "node:fs"
+import * as Path from "node:path"
+import * as process from "node:process"
+import * as Session from "@pi-sessions/core/Session"
+import * as PiModule from "@pi-sessions/testing/PiModule"
+import { type PiVersion, versions } from "@pi-sessions/testing/PiVersion"
+import * as ProviderLayer from "@pi-sessions/testing/ProviderLayer"
+import * as ScriptedModel from "@pi-sessions/testing/ScriptedModel"
+import * as SessionWalk from "@pi-sessions/testing/SessionWalk"
+import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
+import * as SampleCut from "../src/SampleCut.ts"
+import { type Turn } from "../src/Turn.ts"
+import { SessionImages } from "../src/SessionImages.ts"
+import { type Told, conversation, sent } from "./support/openAiCompletions.ts"
+
+const WALKS = Math.min(60, Number(process.env["PI_SESSIONS_WALKS"] || 30))
+const FIRST_SEED = Number(process.env["PI_SESSIONS_SEED"] || 1)
+
+const decodeMessages = Schema.decodeUnknownSync(Schema.Struct({ messages: Schema.Array(ScriptedModel.ChatMessage) }))
+
+/** What Pi sends for an answer of a session. */
+const requestFor = async (pi: PiModule.PiModule, file: string, target: Turn): Promise<ReadonlyArray<Told>> => {
+  const manager = pi.SessionManager.open(file)
+  const entry = manager.getEntry(target.uuid)
+  const context = pi.buildSessionContext(manager.getEntries(), entry?.parentId ?? null)
+  const { model: id = "", provider = "" } = target.metadata
+  const messages = pi.convertToLlm(context.messages)
+  const payload = await ProviderLayer.payload(pi.version, "openai-completions", { messages, model: { id, provider } })
+  return conversation(pi.version, decodeMessages(payload).messages)
+}
+
+describe.each(versions)("contexts of samples of random sessions of Pi %s", (version: PiVersion) => {
+  it.effect("are exact where they say so", () =>
+    Effect.gen(function* () {
+      const root = yield* temporaryFolder
+      const pi = yield* Effect.promise(() => PiModule.load(version))
+      const seen = { exact: 0, reduced: 0, halves: 0, images: 0, empty: 0, foreign: 0 }
+      for (let seed = FIRST_SEED; seed < FIRST_SEED + WALKS; seed++) {
+        const dir = Path.join(root, String(seed))
+        const walk = yield* Effect.promise(() => SessionWalk.walk(version, { seed, steps: 60, dir, cwd: "/srv/app" }))
+        const { samples } = SampleCut.cut(Session.read(Fs.readFileSync(walk.file)), {
+          sourcePath: walk.file,
+          role: { role: "unknown", roleSource: "none" },
+          branches: "all",
+          // A walk without a system message is taken for one of 0.78, wherever it is from.
+          profile: version,
+          tools: [],
+          images: new SessionImages()
+        })
+        for (const { first_target, metadata, turns } of samples) {
+          seen[metadata.context]++
+          if (metadata.context === "reduced") continue
+          for (const [at, target] of turns.entries()) {
+            if (target.role !== "assistant" || at < first_target) continue
+            if (target.metadata.api !== "openai-completions") continue
+            const ours = sent(version, turns.slice(0, at), target)
+            const theirs = yield* Effect.promise(() => requestFor(pi, walk.file, target))
+            assert.deepStrictEqual(ours, theirs, `Pi ${version}, seed ${seed}, sample ${metadata.sample}, turn ${at}`)
+            for (const { calls, text } of theirs) {
+              if (text.includes("a lone high surrogate  and")) seen.halves++
+              if (text === "(see attached image)") seen.images++
+              if (text === "(no tool output)") seen.empty++
+              if (calls.some(({ id }) => id.includes("_fc_"))) seen.foreign++
+            }
+          }
+        }
+      }
+      process.stdout.write(`SentContexts: Pi ${version}: ${JSON.stringify(seen)}\n`)
+      for (const what of ["exact", "halves", "images"] as const) assert.isAbove(seen[what], 0, what)
+      if (version === "1.5") assert.isAbove(seen.empty + seen.foreign, 1)
+    }).pipe(Effect.provide(NodeServices.layer))
+  )
+})

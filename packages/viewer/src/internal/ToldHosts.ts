@@ -1,0 +1,39 @@
+/** What only a whole session can tell of how its texts are redacted. */
+import { type CatalogSession } from "@pi-sessions/catalog/CatalogSession"
+import { type JsonObject, stringAt } from "@pi-sessions/core/Json"
+import { type SessionEntry } from "@pi-sessions/core/SessionLine"
+import { usersOf } from "@pi-sessions/redaction/PersonalNames"
+import { type RedactionScope, type Redactor } from "@pi-sessions/redaction/Redactor"
+import { stringsOf } from "./seenPayload.ts"
+
+/** Learns the machines that the session's prompts name beside its users: only lines that name such a user are decoded. */
+export class ToldHosts {
+  readonly #redactor: Redactor | undefined
+  readonly #paths: Array<string>
+  readonly #texts: Array<string> = []
+  #needles: ReadonlyArray<string> = []
+
+  constructor(ref: CatalogSession, redactor: Redactor | undefined) {
+    this.#redactor = redactor
+    this.#paths = [ref.path, ref.cwd, ref.parentSession ?? ""]
+  }
+
+  header(header: JsonObject): void {
+    this.#paths.push(stringAt(header, "cwd") ?? "", stringAt(header, "parentSession") ?? "")
+    this.#needles = (this.#redactor === undefined ? [] : usersOf(this.#paths)).map((user) => `${user}@`)
+  }
+
+  push(entry: SessionEntry): void {
+    if (this.#needles.length === 0) return
+    const { source, start, end } = entry
+    const bytes = Buffer.from(source.buffer, source.byteOffset + start, end - start)
+    if (!this.#needles.some((needle) => bytes.includes(needle))) return
+    for (const text of stringsOf(entry.decode())) {
+      if (this.#needles.some((needle) => text.includes(needle))) this.#texts.push(text)
+    }
+  }
+
+  scope(): RedactionScope | undefined {
+    return this.#redactor?.scope(this.#paths, this.#texts)
+  }
+}

@@ -1,0 +1,106 @@
+/** A session at a glance: what its header says, its branches, labels and compactions. */
+import { stringAt } from "@pi-sessions/core/Json"
+import { versionOf } from "@pi-sessions/core/SessionHeader"
+import * as TerminalText from "@pi-sessions/report/TerminalText"
+import * as TreeDrawing from "@pi-sessions/report/TreeDrawing"
+import { type BranchEnd, type SessionPage } from "../ViewModel.ts"
+import { shownJson } from "@pi-sessions/report/ShownJson"
+import { ViewedEntry } from "./ViewedEntry.ts"
+import { indexesOf } from "./entryRow.ts"
+import { type ViewedSession } from "./viewedSession.ts"
+
+/** A session of branches at every second entry has more than anybody chooses from; the tree has them all. */
+export const BRANCHES_LISTED = 200
+const SAYS = 100
+
+export const sessionPage = (key: string, session: ViewedSession, isTooLarge: boolean): SessionPage => {
+  const { entries, ref, tree } = session
+  const leaves = tree.leaves()
+  const active = tree.getLeafEntry()
+  const ends = [...new Set([...(active === undefined ? [] : [active]), ...leaves.toReversed()])]
+  const depths = depthsOf(session)
+  const [leaf] = active === undefined ? [] : indexesOf([active])
+  return {
+    key,
+    id: ref.id,
+    title: tree.name() ?? firstWords(session),
+    facts: factsOf(session),
+    entries: entries.length,
+    leaf: leaf ?? null,
+    branches: ends.slice(0, BRANCHES_LISTED).flatMap((end) => branchEnd(session, end, depths)),
+    branchCount: ends.length,
+    labels: [...tree.labels()].flatMap(([id, { label }]) => {
+      const [entry] = indexesOf([tree.getEntry(id) ?? {}])
+      return entry === undefined ? [] : [{ entry, label }]
+    }),
+    compactions: entries.flatMap(({ index, type }) => (type === "compaction" ? [index] : [])),
+    ...(isTooLarge ? { sampleProblem: "too large to be cut into samples here" } : {})
+  }
+}
+
+/** What the user said first, where the session has no name. */
+const firstWords = ({ entries, tree }: ViewedSession): string => {
+  const first = entries.find(({ role, type }) => type === "message" && role === "user")
+  return first === undefined ? "" : TerminalText.line(TreeDrawing.wordsOf(tree, rowOf(first)).says, SAYS)
+}
+
+const rowOf = (entry: ViewedEntry): TreeDrawing.TreeRow => ({
+  kind: "entry",
+  entries: [entry],
+  label: undefined,
+  column: 0,
+  leaves: false,
+  children: 0,
+  isRoot: false,
+  isBeginning: false,
+  active: false,
+  damage: []
+})
+
+/** How many entries stand from the root to each entry; 0 where a parent stands further down. */
+const depthsOf = ({ entries, tree }: ViewedSession): Int32Array => {
+  const depths = new Int32Array(entries.length)
+  for (const { index, parentId } of entries) {
+    const parent = parentId === null ? undefined : tree.getEntry(parentId)
+    if (!(parent instanceof ViewedEntry)) depths[index] = 1
+    else if (parent.index < index)
+      depths[index] = (depths[parent.index] ?? 0) === 0 ? 0 : (depths[parent.index] ?? 0) + 1
+  }
+  return depths
+}
+
+const branchEnd = ({ tree }: ViewedSession, end: object, depths: Int32Array): ReadonlyArray<BranchEnd> => {
+  if (!(end instanceof ViewedEntry)) return []
+  const { id, index, timestamp } = end
+  const { says, what } = TreeDrawing.wordsOf(tree, rowOf(end))
+  return [
+    {
+      entry: index,
+      id,
+      ...(timestamp === undefined ? {} : { time: timestamp }),
+      entries: depths[index] || tree.branchTo(end).length,
+      isActive: end === tree.getLeafEntry(),
+      says: TerminalText.line(says === "" ? what : says, SAYS)
+    }
+  ]
+}
+
+const factsOf = ({ damages, entries, header, ref, text, tree }: ViewedSession): SessionPage["facts"] => {
+  const facts: Array<readonly [string, string]> = []
+  const fact = (name: string, value: string | undefined): void => {
+    if (value !== undefined && value !== "") facts.push([name, value])
+  }
+  fact("id", ref.id)
+  fact("begun", stringAt(header, "timestamp"))
+  fact("directory", stringAt(header, "cwd"))
+  fact("file", text(ref.path))
+  fact("format", ref.format === "jsonl" ? `file, version ${versionOf(header)}` : ref.format)
+  fact("forked from", stringAt(header, "parentSession"))
+  if (header["hydratedFrom"] !== undefined) fact("hydrated from", shownJson(header["hydratedFrom"]))
+  fact("written by", stringAt(header, "harness"))
+  fact("size", `${ref.sizeBytes.toLocaleString("en-US")} bytes`)
+  fact("entries", entries.length.toLocaleString("en-US"))
+  fact("branches", tree.leaves().length.toLocaleString("en-US"))
+  if (damages > 0) fact("damage", `${damages.toLocaleString("en-US")} ${damages === 1 ? "finding" : "findings"}`)
+  return facts
+}

@@ -1,0 +1,189 @@
+/**
+ * A session as the viewer holds it: of a file the envelopes alone, each with the place where its bytes lie; they are read
+ * when somebody asks. Sessions in containers and databases, and those of old versions, are held whole.
+ */
+import * as Effect from "effect/Effect"
+import * as FileSystem from "effect/FileSystem"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import * as Fs from "node:fs"
+import { type CatalogSession } from "@pi-sessions/catalog/CatalogSession"
+import { type JsonObject } from "@pi-sessions/core/Json"
+import * as Session from "@pi-sessions/core/Session"
+import { type SessionDiagnostic } from "@pi-sessions/core/SessionDiagnostic"
+import { type HeaderLine, SessionEntry, type SessionLine, ValueLine } from "@pi-sessions/core/SessionLine"
+import * as SessionMigration from "@pi-sessions/core/SessionMigration"
+import { CURRENT_VERSION, versionOf } from "@pi-sessions/core/SessionHeader"
+import { SessionReader } from "@pi-sessions/core/SessionReader"
+import { type SessionTree } from "@pi-sessions/core/SessionTree"
+import { type RedactionScope, type Redactor } from "@pi-sessions/redaction/Redactor"
+import { NotASession, SessionFileError, fromPlatform } from "@pi-sessions/session-file/SessionFileError"
+import { SessionSource } from "@pi-sessions/session-file/SessionSource"
+import * as EntryFilter from "@pi-sessions/report/EntryFilter"
+import { shallow } from "@pi-sessions/report/ShownJson"
+import { ToldHosts } from "./ToldHosts.ts"
+import { type Sight, ViewedEntry } from "./ViewedEntry.ts"
+import { seenPayload } from "./seenPayload.ts"
+
+export interface ViewedSession {
+  readonly ref: CatalogSession
+  /** In the current version; payloads of its entries are redacted. */
+  readonly tree: SessionTree
+  /** As the file has it, redacted. */
+  readonly header: JsonObject
+  readonly entries: ReadonlyArray<ViewedEntry>
+  readonly damageByLine: ReadonlyMap<number, ReadonlyArray<SessionDiagnostic>>
+  readonly damages: number
+  /** A text that belongs to the session, as it may be seen. */
+  readonly text: (text: string) => string
+  readonly filterFacts: EntryFilter.FilterFacts
+}
+
+/** Memory that is let go of with each chunk is not had back at once: small ones cost no time, and less of it. */
+const CHUNK_BYTES = 1 << 18
+
+/** Opens a session until the scope closes. */
+export const open = Effect.fn("viewedSession.open")(function* (
+  ref: CatalogSession,
+  redactor: Redactor | undefined
+): Effect.fn.Return<
+  ViewedSession,
+  SessionFileError | NotASession,
+  FileSystem.FileSystem | SessionSource | Scope.Scope
+> {
+  if (ref.format === "jsonl") {
+    const paged = yield* openPaged(ref, redactor)
+    if (paged !== undefined) return paged
+  }
+  const source = yield* SessionSource
+  const whole = yield* source.read(ref)
+  const told = new ToldHosts(ref, redactor)
+  const header = whole.header?.decode() ?? {}
+  told.header(header)
+  for (const entry of whole.tree.getEntries()) told.push(entry)
+  const session = SessionMigration.toCurrent(whole)
+  const sight = new SessionSight(undefined)
+  const entries = session.tree.getEntries().map((entry, index) => new ViewedEntry(entry, index, sight))
+  const last = session.lines.findLastIndex((line) => line instanceof SessionEntry)
+  const after = session.lines.slice(last + 1)
+  return assemble(ref, { header, entries, after, diagnostics: session.diagnostics, sight, scope: told.scope() })
+})
+
+/** Redacts once the whole session is known: whose it is, and which ids are those of its entries. */
+class SessionSight implements Sight {
+  readonly read: Sight["read"]
+  scope: RedactionScope | undefined
+  tree: SessionTree | undefined
+
+  constructor(read: Sight["read"]) {
+    this.read = read
+  }
+
+  seen(payload: JsonObject): JsonObject {
+    const { scope, tree } = this
+    // One entry of which nothing can be made would take those with it that are asked for together.
+    const whole = shallow(payload)
+    return scope === undefined ? whole : seenPayload(whole, scope, (id) => tree?.getEntry(id) !== undefined)
+  }
+}
+
+/** Undefined where the session is of a version that is read whole. */
+const openPaged = Effect.fnUntraced(function* (ref: CatalogSession, redactor: Redactor | undefined) {
+  const fs = yield* FileSystem.FileSystem
+  const file = yield* fileBytes(ref.path)
+  const reader = new SessionReader()
+  const told = new ToldHosts(ref, redactor)
+  const sight = new SessionSight(file.read)
+  const entries: Array<ViewedEntry> = []
+  let after: Array<SessionLine> = []
+  let header: HeaderLine | undefined
+  const take = (lines: ReadonlyArray<SessionLine>): void => {
+    for (const line of lines) {
+      if (line instanceof SessionEntry) {
+        told.push(line)
+        // Without the chunk that it was read from.
+        entries.push(new ViewedEntry(line, entries.length, sight))
+        after = []
+      } else if (line instanceof ValueLine) {
+        after.push(line)
+      } else if (header === undefined && reader.header !== undefined) {
+        header = reader.header
+        told.header(header.decode())
+      }
+    }
+  }
+  yield* fs.stream(ref.path, { chunkSize: CHUNK_BYTES }).pipe(
+    Stream.mapError(fromPlatform(ref.path, "read")),
+    Stream.takeWhile(() => header === undefined || isCurrent(header)),
+    Stream.runForEach((chunk) => Effect.sync(() => take(reader.push(chunk))))
+  )
+  take(reader.end())
+  if (reader.header === undefined) return yield* new NotASession({ path: ref.path, line: 1, byteOffset: 0 })
+  if (!isCurrent(reader.header)) return undefined
+  const { diagnostics } = reader
+  return assemble(ref, { header: reader.header.decode(), entries, after, diagnostics, sight, scope: told.scope() })
+})
+
+const isCurrent = (header: HeaderLine): boolean => versionOf(header.decode()) === CURRENT_VERSION
+
+/** Reads pieces of a file, which stays the same file whatever its name is given to. */
+const fileBytes = Effect.fnUntraced(function* (path: string) {
+  const failed = (cause: unknown) => new SessionFileError({ path, operation: "read", reason: String(cause) })
+  const descriptor = yield* Effect.acquireRelease(
+    Effect.try({ try: () => Fs.openSync(path, "r"), catch: failed }),
+    (descriptor) => Effect.sync(() => Fs.closeSync(descriptor))
+  )
+  let memory = new Uint8Array(1 << 16)
+  const read = (byteOffset: number, length: number): Uint8Array => {
+    if (memory.length < length) memory = new Uint8Array(Math.max(length, 2 * memory.length))
+    let used = 0
+    while (used < length) {
+      const count = Fs.readSync(descriptor, memory, used, length - used, byteOffset + used)
+      if (count === 0) break
+      used += count
+    }
+    return memory.subarray(0, used)
+  }
+  return { read }
+})
+
+interface Read {
+  readonly header: JsonObject
+  readonly entries: ReadonlyArray<ViewedEntry>
+  /** What follows them in the file, which may leave Pi without a leaf. */
+  readonly after: ReadonlyArray<SessionLine>
+  /** Of the reader. */
+  readonly diagnostics: ReadonlyArray<SessionDiagnostic>
+  readonly sight: SessionSight
+  readonly scope: RedactionScope | undefined
+}
+
+const assemble = (ref: CatalogSession, { after, diagnostics, entries, header, scope, sight }: Read): ViewedSession => {
+  const session = Session.fromLines([...entries, ...after], diagnostics)
+  sight.tree = session.tree
+  sight.scope = scope
+  return {
+    ref,
+    tree: session.tree,
+    header: sight.seen(header),
+    entries,
+    damageByLine: Map.groupBy(session.diagnostics, ({ line }) => line),
+    damages: session.diagnostics.length,
+    text: (text) => scope?.text(text) ?? text,
+    filterFacts: filterFacts(session.tree, entries.length)
+  }
+}
+
+/** Whether an answer only calls tools is read from the answer once. */
+const filterFacts = (tree: SessionTree, entries: number): EntryFilter.FilterFacts => {
+  const known = new Uint8Array(entries)
+  return {
+    isLabeled: ({ id }) => id !== null && tree.labels().has(id),
+    isOnlyCalls: (entry) => {
+      if (!(entry instanceof ViewedEntry)) return false
+      if (known[entry.index] === 0) known[entry.index] = EntryFilter.onlyCalls(entry.raw()) ? 1 : 2
+      return known[entry.index] === 1
+    },
+    leaf: tree.getLeafEntry()
+  }
+}
