@@ -30,11 +30,13 @@ for (const name of readdirSync("packages")) {
   for (const file of [...files(`packages/${name}/src`)]) {
     for (const [, specifier] of readFileSync(file, "utf8").matchAll(/(?:from|import)\s*\(?\s*"([^"]+)"/gu)) {
       const to = /^@pi-sessions\/([^/]+)\/(.+)$/u.exec(specifier)
-      const outside = specifier.startsWith(".") && relative(`packages/${name}`, resolve(file, "..", specifier)).startsWith("..")
+      const outside =
+        specifier.startsWith(".") && relative(`packages/${name}`, resolve(file, "..", specifier)).startsWith("..")
       if (outside) problems.push(`${file}: ${specifier} leaves the package`)
       if (to === null || name === "testing") continue
       if (levelOf(to[1]) >= level) problems.push(`${file}: ${name} must not import ${to[1]}`)
-      else if (/^[a-z]/u.test(basename(to[2])) || to[2].includes("internal/")) problems.push(`${file}: ${specifier} is private`)
+      else if (/^[a-z]/u.test(basename(to[2])) || to[2].includes("internal/"))
+        problems.push(`${file}: ${specifier} is private`)
     }
   }
 }
