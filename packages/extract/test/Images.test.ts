@@ -283,7 +283,7 @@ describe("images that are asked for", () => {
       const few = `not a sample of ${format}: images: not as many as the messages show`
       assert.strictEqual(issueOf(names.slice(1)), few)
       assert.strictEqual(issueOf([...names, nameA]), few)
-      const odd = `not a sample of ${format}: images[0]: no name of an image's file`
+      const odd = `not a sample of ${format}: images[0]: not the name of an image file`
       for (const name of ["/etc/passwd", "images/../x.png", `${nameA}/x`, nameA.replace("images/", "")]) {
         assert.strictEqual(issueOf([name, ...names.slice(1)]), odd)
       }

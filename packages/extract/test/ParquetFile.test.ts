@@ -230,7 +230,7 @@ describe("a Parquet file", () => {
       for (const [name, line, place] of bad) {
         const { message } = yield* Effect.flip(written(folder, name, ['{"word":"a"}', line], { word: text }))
         const source = Path.join(folder, `${name}.jsonl`)
-        assert.strictEqual(message, `cannot read ${source}: ${place} is no row of these columns`)
+        assert.strictEqual(message, `cannot read ${source}: ${place} does not have the columns of the first row`)
       }
       const { target } = yield* written(folder, "good", fixtureLines("object", "train"))
       const there = yield* Effect.flip(written(folder, "good", []))
@@ -241,7 +241,7 @@ describe("a Parquet file", () => {
         Fs.writeFileSync(target, bytes)
         return (yield* Effect.flip(linesIn(target))).message
       })
-      const message = `cannot read ${target}: it is no Parquet file, or a damaged one`
+      const message = `cannot read ${target}: not a Parquet file, or a damaged one`
       for (const cut of [0, 3, 8, 100, whole.length - 9, whole.length - 1]) {
         assert.strictEqual(yield* reads(whole.subarray(0, cut)), message, `cut at ${cut}`)
       }
@@ -301,9 +301,9 @@ describe("a Parquet file", () => {
     const shape = { values: 4, isCompressed: false, maxRepetition: 0, maxDefinition: 1 }
     const check = (bytes: Uint8Array) => ParquetPages.check(bytes, shape, () => undefined)
     check(page(4, [8, 1]))
-    assert.throws(() => check(page(5, [8, 1])), "a page that cannot be true")
-    assert.throws(() => check(page(4, [10, 1])), "a page that cannot be true")
-    assert.throws(() => check(page(4, [0xfe, 0xff, 0xff, 0xff, 0x0f, 1])), "a page that cannot be true")
+    assert.throws(() => check(page(5, [8, 1])), "the page contradicts its header")
+    assert.throws(() => check(page(4, [10, 1])), "the page contradicts its header")
+    assert.throws(() => check(page(4, [0xfe, 0xff, 0xff, 0xff, 0x0f, 1])), "the page contradicts its header")
   })
 
   it.live("tells which rows a trainer would not take", () =>

@@ -522,10 +522,7 @@ describe("validate", () => {
     assert.strictEqual(issueOf(entry), "not a session of pi: line 1: there is no header")
     assert.strictEqual(issueOf(entry + marked), "not a session of pi: line 2: the header is not the first line")
     assert.strictEqual(issueOf("\ufeff" + marked), "not a session of pi: line 1: a byte order mark")
-    assert.strictEqual(
-      issueOf(marked + "{\n"),
-      "not a session of pi: line 2: a damaged line, which nobody can have redacted"
-    )
+    assert.strictEqual(issueOf(marked + "{\n"), "not a session of pi: line 2: a damaged line, which cannot be redacted")
     const signed = file(...linked([assistant([{ type: "thinking", thinking: "a", thinkingSignature: "b" }])]))
     assert.strictEqual(issueOf(marked + signed), "not a session of pi: line 2: a signature")
   })

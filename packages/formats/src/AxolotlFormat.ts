@@ -1,16 +1,15 @@
 /**
- * Format `axolotl`: what Axolotl (067b021, July 2026) reads with `type: chat_template`. The messages are those of
- * `messages`, and every assistant message says with `train` whether it is learnt, so that answers of the context are
- * masked. `axolotl.yml` beside the data holds the settings that make it so; without `message_field_training` Axolotl would
- * train on every answer.
+ * Format `axolotl`: the dataset type `chat_template` of Axolotl (067b021, July 2026). The messages are those of format
+ * `messages`. Each assistant message has a field `train`, so that answers of the context are masked. The sidecar
+ * `axolotl.yml` contains the settings for this: without `message_field_training` Axolotl trains on every answer.
  *
- * With a template that leaves out the thinking of earlier queries (Qwen3's), the data must not hold it either
- * (`--reasoning last-query`): Axolotl finds an answer by rendering the conversation up to it, where its thinking still
- * stands, and would train on what follows it.
+ * Some templates (Qwen3's) leave out the thinking of earlier queries. With these, the data must not contain it either
+ * (`--reasoning last-query`): Axolotl locates an answer by rendering the conversation up to it, where the thinking is
+ * still shown, and would train on the wrong tokens.
  *
- * Arguments and tools are JSON text unless asked for as objects: Axolotl reads both, but it loads files through Arrow,
- * which refuses two types under one key and gives every call the keys of all others (null, which Axolotl takes out again,
- * with those that were meant).
+ * Arguments and tools are JSON text by default. Axolotl also reads objects, but it loads files through Arrow, which
+ * refuses two types under one key and gives every call the keys of all others, as nulls. Axolotl removes nulls, and
+ * with them those that were in the data.
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -47,7 +46,6 @@ import * as ReadSample from "./readSample.ts"
 
 const Trained = Schema.Struct({
   ...AssistantMessage.fields,
-  /** Whether it is a target. */
   train: Schema.Boolean
 })
 
@@ -111,15 +109,15 @@ const inText = (message: InObjects): InText => {
 
 const decodeTools = Schema.decodeUnknownResult(ChatTools)
 
-/** The first broken rule among those that a shape cannot say. */
+/** The first violated rule that the schema cannot express. */
 const brokenRule = ({ messages, metadata, tools }: AxolotlSample): BrokenRule | undefined => {
   const declared = typeof tools === "string" ? decodeTools(JsonText.parse(tools)) : Result.succeed(tools)
-  if (Result.isFailure(declared)) return ["tools", "no JSON list of tools"]
+  if (Result.isFailure(declared)) return ["tools", "not a JSON list of tools"]
   const trained = messages.flatMap((message) => (message.role === "assistant" ? [message.train] : []))
-  if (trained.at(-1) !== true) return ["messages", "the last answer is not trained on"]
-  if (trained.includes(false, trained.indexOf(true))) return ["messages", "a masked answer behind one that is not"]
+  if (trained.at(-1) !== true) return ["messages", "the last answer is not trained"]
+  if (trained.includes(false, trained.indexOf(true))) return ["messages", "a masked answer after a trained one"]
   if (trained.filter((train) => train).length !== metadata.targets) {
-    return ["messages", "the answers that are trained on are not as many as the targets"]
+    return ["messages", "the number of trained answers differs from the number of targets"]
   }
   return brokenOrder(messages) ?? brokenTools(declared.success)
 }
@@ -136,7 +134,7 @@ const validate = (line: string): Result.Result<AxolotlSample, InvalidSample> =>
 
 const CONFIG_FILE = "axolotl.yml"
 
-/** What a configuration must say of one file. */
+/** The entry of one file in the configuration. */
 const entryOf = ({ name }: DataFile): string => `  - path: ${JSON.stringify(name)}
     ds_type: json
     type: chat_template
@@ -166,7 +164,7 @@ const validateDataset = ({ files, sidecars }: Dataset): Result.Result<ReadonlyAr
   const config = sidecars.find(({ name }) => name === CONFIG_FILE)?.text
   if (config === undefined) return broken("it is not there")
   for (const file of files) {
-    if (!config.includes(entryOf(file))) return broken(`it does not say of ${file.name} what it must`)
+    if (!config.includes(entryOf(file))) return broken(`no valid entry for ${file.name}`)
   }
   return Result.succeed([])
 }

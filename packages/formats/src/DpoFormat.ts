@@ -1,6 +1,6 @@
 /**
- * Format `dpo`: TRL's preference pairs, in its conversational shape: a prompt, the answer that was chosen and the one that
- * was not. The pairs are those of PreferencePairs.ts.
+ * Format `dpo`: TRL's conversational preference pairs: a prompt, the chosen answer and the rejected one.
+ * PreferencePairs.ts finds the pairs.
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -23,7 +23,7 @@ export const DpoSample = Schema.Struct({
   chosen: Schema.Tuple([AssistantMessage]),
   rejected: Schema.Tuple([AssistantMessage]),
   tools: ChatTools,
-  /** `active_branch`: the session went on with the chosen answer. */
+  /** `active_branch`: the session continued with the chosen answer. */
   preference_source: Schema.Literal("active_branch"),
   metadata: SampleMetadata
 })

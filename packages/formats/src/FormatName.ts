@@ -1,4 +1,6 @@
-/** The names of the formats, apart from the formats themselves: a command line knows them without loading any. */
+/**
+ * The names of the formats. A module of its own, so that a command line knows the names without loading the formats.
+ */
 import * as Schema from "effect/Schema"
 
 export const FormatName = Schema.Literals([
@@ -17,6 +19,6 @@ export const FormatName = Schema.Literals([
 ])
 export type FormatName = typeof FormatName.Type
 
-/** How the arguments of calls are written. */
+/** How the arguments of tool calls are written. */
 export const ArgumentsForm = Schema.Literals(["object", "string"])
 export type ArgumentsForm = typeof ArgumentsForm.Type

@@ -26,6 +26,6 @@ export const FORMATS: { readonly [Name in FormatName]: SampleFormat<unknown> } =
   dpo: DpoFormat,
   tokens: TokensFormat,
   parquet: ParquetFormat,
-  // What a session would be as messages decides whether it is taken.
+  // A session is kept if it gives at least one sample in format `messages`.
   pi: { ...MessagesFormat, name: "pi", wholeSession: { project: PiFormat.project, validate: PiFormat.validate } }
 }

@@ -1,7 +1,7 @@
 /**
- * Format `llama-factory`: the lines of `sharegpt`, with the `dataset_info.json` that LLaMA-Factory (ff6d4d1, August 2026)
- * looks into for what a file holds. Its `--dataset_dir` is the directory of the dataset, and its `--dataset` the name of
- * a file without its ending.
+ * Format `llama-factory`: the lines of `sharegpt`, with a `dataset_info.json` in which LLaMA-Factory (ff6d4d1, August
+ * 2026) looks up the layout of each file. Pass the dataset's directory as `--dataset_dir`, and a file's name without
+ * its extension as `--dataset`.
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -42,10 +42,10 @@ const validateDataset = ({ files, sidecars }: Dataset): Result.Result<ReadonlyAr
   const text = sidecars.find(({ name }) => name === INFO_FILE)?.text
   if (text === undefined) return broken("it is not there")
   const info = decodeInfo(JsonText.parse(text))
-  if (Result.isFailure(info)) return broken("not what LLaMA-Factory reads")
-  const told = new Set(Object.values(info.success).map((entry) => entry.file_name))
-  const missing = files.find(({ name }) => !told.has(name))
-  return missing === undefined ? Result.succeed([]) : broken(`it does not name ${missing.name}`)
+  if (Result.isFailure(info)) return broken("not a valid dataset_info.json")
+  const named = new Set(Object.values(info.success).map((entry) => entry.file_name))
+  const missing = files.find(({ name }) => !named.has(name))
+  return missing === undefined ? Result.succeed([]) : broken(`no entry for ${missing.name}`)
 }
 
 export const LlamaFactoryFormat: SampleFormat<ShareGptSample> = {

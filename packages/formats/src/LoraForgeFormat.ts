@@ -1,15 +1,16 @@
 /**
- * Format `lora-forge`: the files, fields and rules of lora-forge (3b08742, March 2026), the trainer of Gas Town's roles:
- * conversations of `system`, `human` and `gpt` in turns, calls and results as XML in their text, windows of 16 turns
- * (LoraForgeWindows.ts), its filter and score, its rule against duplicates, and files for all roles and for each.
+ * Format `lora-forge`: the files, fields and rules of lora-forge (3b08742, March 2026), which trains Gas Town's roles.
+ * It has conversations of `system`, `human` and `gpt` that alternate, calls and results as XML in their text, windows
+ * of 16 turns (LoraForgeWindows.ts), its quality filter and score, its rule against duplicates, and files for all roles
+ * and for each role.
  *
- * It has no masks, and whatever `gpt` says is trained on. Answers that are context are therefore told as text, within
- * `<context>`, by the first `human` message; they are targets in another line. Nothing is dropped in silence: what stands
- * side by side is joined by a newline, thinking has no place, and so on, all counted.
+ * It has no masks and trains on everything that `gpt` says. Answers that are context are therefore quoted within
+ * `<context>` in the first `human` message; they are targets in another line. Consecutive messages of one side are
+ * joined by a newline. Thinking is dropped. Every loss is counted.
  *
- * A conversation begins with a system prompt: the session's, else what `gt prime` said (lora-forge takes that too, from a
- * file of its own), else `[GAS TOWN ROLE: mayor]` or whichever role it is, counted; where not even that is known there is
- * no line. `outcome_score` is null: lora-forge gives it to sessions that it watched.
+ * A conversation begins with a system prompt: the session's; else the output of `gt prime`, which lora-forge reads from
+ * a file of its own; else `[GAS TOWN ROLE: mayor]` or the like, which is counted. Without a known role there is no
+ * line. `outcome_score` is null: lora-forge sets it only for sessions that it observed.
  */
 import { createHash } from "node:crypto"
 import * as Result from "effect/Result"
@@ -28,7 +29,7 @@ import * as LoraForgeText from "./lora-forge/loraForgeText.ts"
 import * as ReadSample from "./readSample.ts"
 import { type TurnGroup, answersTo, callsOf, dropTrailing, groupsOf, textsOf } from "./chat/turnGroups.ts"
 
-/** lora-forge's words for where a session is from. */
+/** lora-forge's names for the source of a session. */
 const PI = { source: "pi-session", runtime_type: "pi" } as const
 const CLAUDE_CODE = { source: "claude-session", runtime_type: "claudecode" } as const
 
@@ -45,7 +46,7 @@ export const LoraForgeSample = Schema.Struct({
   metadata: Schema.Struct({
     role: GasTown.Role,
     session_id: Schema.String,
-    /** Within its session. */
+    /** The window's number in the session, from 0. */
     chunk_index: Schema.Int,
     quality_score: Schema.Number,
     source: Schema.Literals([PI.source, CLAUDE_CODE.source]),
@@ -71,10 +72,10 @@ const gptText = (group: TurnGroup, dropped: DropTally): string => {
   return [...texts, ...callsOf(group).map(LoraForgeText.callText)].join("\n")
 }
 
-/** A group as it is written. */
+/** A turn group as text. */
 interface Written extends LoraForgeQuality.WrittenTurn {
   readonly isTarget: boolean
-  /** How many turns it is made of. */
+  /** Number of turns in the group. */
   readonly turns: number
 }
 
@@ -88,7 +89,7 @@ const writtenOf = (groups: ReadonlyArray<TurnGroup>, dropped: DropTally): Readon
   })
 }
 
-/** All that stands before the first target, as one message: how it began, what was answered, what was said last. */
+/** Everything before the first target as one message: the first prompt, the earlier answers, the last prompt. */
 const beginning = (before: ReadonlyArray<Written>): string => {
   const last = before.at(-1)
   if (before.length === 1 && last?.role === "user") return last.text
@@ -101,10 +102,10 @@ const beginning = (before: ReadonlyArray<Written>): string => {
   return [...head, `<context>\n${middle.join("\n")}\n</context>`, ...tail].join("\n\n")
 }
 
-/** The sides in turns; empty where the human side says nothing before an answer. */
+/** The alternating messages; empty if there is no prompt before the first answer. */
 const conversationOf = (written: ReadonlyArray<Written>, dropped: DropTally): ReadonlyArray<LoraForgeMessage> => {
   const firstTarget = written.findIndex(({ isTarget }) => isTarget)
-  // An answer that nobody asked for can be no `gpt`, but what it says is not lost.
+  // An answer without a prompt cannot be a `gpt` message, so its text goes into the context.
   const at = firstTarget > 0 ? firstTarget : written.findIndex(({ isTarget }, index) => index > 0 && isTarget)
   if (at < 1) return []
   const before = written.slice(0, at)
@@ -119,7 +120,7 @@ const conversationOf = (written: ReadonlyArray<Written>, dropped: DropTally): Re
   ]
 }
 
-/** The system prompt, and the sample without the turns that it is made of. */
+/** The system prompt, and the sample without the turns that provide it. */
 const systemOf = (
   sample: TrainingSample,
   dropped: DropTally
@@ -177,13 +178,13 @@ const project = (sample: TrainingSample, { piece = 0 }: ProjectOptions = {}): Pr
   }
 }
 
-/** lora-forge takes lines for the same when `gpt` says the same in them. */
+/** lora-forge treats lines as duplicates if their `gpt` texts are equal. */
 const fingerprintOf = (conversation: ReadonlyArray<LoraForgeMessage>): string => {
   const said = conversation.filter(({ from }) => from === "gpt").map(({ value }) => value)
   return createHash("sha256").update(said.join("\n---\n")).digest("hex").slice(0, 16)
 }
 
-/** What is wrong with a message behind those before it. */
+/** The rule that a message violates, given the one before it. */
 const brokenMessage = (conversations: LoraForgeSample["conversations"], index: number): string | undefined => {
   const { from, value } = conversations[index] ?? conversations[0]
   const due = index === 0 ? "system" : index % 2 === 1 ? "human" : "gpt"
@@ -198,12 +199,12 @@ const brokenMessage = (conversations: LoraForgeSample["conversations"], index: n
   if (index === 1) return value.startsWith("<tool_result") ? "a conversation that begins with a tool result" : undefined
   const results = LoraForgeText.resultsIn(value)
   if (results === undefined) return "a result that is none"
-  if (results.some((result) => result.length > LoraForgeText.RESULT_CHARS_MAX)) return "a result that was not cut"
+  if (results.some((result) => result.length > LoraForgeText.RESULT_CHARS_MAX)) return "a result above the length limit"
   const calls = LoraForgeText.callsIn(conversations[index - 1]?.value ?? "")
-  return calls?.length === results.length ? undefined : "not as many results as calls"
+  return calls?.length === results.length ? undefined : "the numbers of results and calls differ"
 }
 
-/** The first broken rule among those that a shape cannot say. */
+/** The first violated rule that the schema cannot express. */
 const brokenRule = ({ conversations, metadata }: LoraForgeSample): BrokenRule | undefined => {
   for (const index of conversations.keys()) {
     const issue = brokenMessage(conversations, index)
@@ -226,7 +227,7 @@ const validate = (line: string): Result.Result<LoraForgeSample, InvalidSample> =
     return Result.fail(new InvalidSample({ format: "lora-forge", at, issue }))
   })
 
-/** A session in short, under the names that lora-forge's own readers know. */
+/** A summary of a session, with the field names of lora-forge's own readers. */
 const sessionLineOf = (samples: readonly [TrainingSample, ...ReadonlyArray<TrainingSample>]): string => {
   const [{ metadata, session_id, source_path }] = samples
   const turns = samples.flatMap((sample) => sample.turns)
@@ -235,7 +236,7 @@ const sessionLineOf = (samples: readonly [TrainingSample, ...ReadonlyArray<Train
   return JSON.stringify({
     session_id,
     source_path,
-    // Turns that a sample has as context and another one too are one turn.
+    // A turn can be in several samples, as context and as target. It counts once.
     num_turns: new Set(turns.map(({ content, role, uuid }) => (uuid === "" ? `${role} ${content}` : uuid))).size,
     runtime_type,
     mcp_servers,

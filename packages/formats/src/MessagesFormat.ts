@@ -1,14 +1,15 @@
 /**
- * Format `messages`: TRL's conversational shapes with tools, which Unsloth reads too. Arguments are objects, as the
- * templates of Qwen and Llama iterate over them. A tool's error mark has no place in it; the metadata counts them.
+ * Format `messages`: TRL's conversational shapes with tools, which Unsloth also reads. Arguments are objects, since the
+ * templates of Qwen and Llama iterate over them. The format has no field for a failed tool result; the metadata counts
+ * these.
  *
- * With `assistant_only_loss`, TRL trains on every answer in `messages` (without it, on all that anybody says). A sample
- * whose context holds answers that are no targets is written as `prompt` and `completion` instead, of which TRL trains on
- * the completion only; it too may hold tool messages and a person's, so both files want `assistant_only_loss`. Such lines
- * stand in a file of their own.
+ * With `assistant_only_loss`, TRL trains on every answer in `messages`; without it, on all messages. A sample whose
+ * context contains answers that are not targets is written as `prompt` and `completion`: TRL trains on the completion
+ * only. A completion can contain tool and user messages too, so both shapes need `assistant_only_loss`. The second
+ * shape has a file of its own.
  *
- * A sample ends on an assistant message, since nothing is learnt from what follows the last one, and never begins with a
- * tool message. Consecutive messages of one role stay as they are.
+ * A sample ends with an assistant message, since nothing is trained after the last one, and never begins with a tool
+ * message. Consecutive messages of one role are not joined.
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -36,10 +37,10 @@ import {
 import { type TrainingSample } from "@pi-sessions/samples/TrainingSample"
 import * as ReadSample from "./readSample.ts"
 
-/** Only where images are asked for: their files, one for each `[image]` in what users and tools say. */
+/** Present if images are exported: their files, one for each `[image]` in user and tool messages. */
 const images = Schema.optionalKey(Schema.Array(Schema.String))
 
-/** Every answer is a target. */
+/** A sample in which every answer is a target. */
 export const MessagesSample = Schema.Struct({
   messages: Schema.NonEmptyArray(ChatMessage),
   images,
@@ -48,7 +49,7 @@ export const MessagesSample = Schema.Struct({
 })
 export type MessagesSample = typeof MessagesSample.Type
 
-/** The answers of the completion are targets, those of the prompt are not. */
+/** A sample in which only the answers of the completion are targets. */
 export const CompletionSample = Schema.Struct({
   prompt: Schema.NonEmptyArray(ChatMessage),
   completion: Schema.NonEmptyArray(ChatMessage),
@@ -82,7 +83,7 @@ const project = (sample: TrainingSample, options: ProjectOptions = {}): Projecti
   return { _tag: "Sample", sample: { messages, ...common }, file: "train", dropped: all }
 }
 
-/** The first broken rule among those that a shape cannot say. */
+/** The first violated rule that the schema cannot express. */
 const brokenRule = (messages: ReadonlyArray<ChatMessage>, { images, tools }: Line): BrokenRule | undefined =>
   brokenOrder(messages) ?? brokenTools(tools) ?? brokenImages(messages, images)
 

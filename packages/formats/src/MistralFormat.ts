@@ -1,9 +1,10 @@
 /**
- * Format `mistral`: what Mistral's fine-tuning takes, by the rules of mistral-common (1.13.1, its validator in fine-tuning
- * mode, tokenizers v7 and newer; v3 takes no text beside calls). The messages are those of `openai`, with `weight` on each
- * answer and arguments as JSON text, and ids of nine letters and digits, which are hashes of those in the session. Thinking
- * has no place here and is dropped, and so are answers (with their results) before the first word of a person, since a
- * conversation begins with that or with a system prompt. A tool whose name is not of letters, digits, `_` and `-`, at most 64, leaves no line.
+ * Format `mistral`: Mistral's fine-tuning format, by the rules of mistral-common (1.13.1, its validator in fine-tuning
+ * mode, tokenizers v7 and later; v3 allows no text beside calls). The messages are those of `openai`: `weight` on each
+ * answer, arguments as JSON text. Call ids have nine letters and digits, derived from the session's ids by a hash.
+ * Thinking is dropped. A conversation begins with a user message or a system prompt, so answers (with their results)
+ * before the first user message are dropped too. Tool names must match `[A-Za-z0-9_-]{1,64}`; a sample with another
+ * name has no line.
  */
 import { createHash } from "node:crypto"
 import * as Result from "effect/Result"
@@ -20,7 +21,7 @@ const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 const ID_LENGTH = 9
 const CALL_ID = /^[a-zA-Z0-9]{9}$/u
 
-/** Nine digits to base 62 that depend on nothing but the id. */
+/** Nine base-62 digits, derived from the id alone. */
 const idOf = (id: string): string => {
   let rest = createHash("sha256").update(id).digest().readBigUInt64BE()
   let digits = ""
@@ -31,7 +32,7 @@ const idOf = (id: string): string => {
   return digits
 }
 
-/** What follows from the first message on that a conversation may begin with. */
+/** The messages from the first one that can begin a conversation. */
 const withoutLeadingAnswers = (
   messages: ReadonlyArray<WeightedChat.WeightedMessage>,
   dropped: DropTally
@@ -44,7 +45,7 @@ const withoutLeadingAnswers = (
   return messages.slice(first)
 }
 
-/** The first broken rule among those that a shape cannot say. */
+/** The first violated rule that the schema cannot express. */
 const brokenRule = (sample: MistralSample): BrokenRule | undefined => {
   const { role } = sample.messages[0]
   if (role === "assistant") return ["messages[0]", "a conversation that begins with an answer"]

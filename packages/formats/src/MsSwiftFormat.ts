@@ -1,14 +1,14 @@
 /**
- * Format `ms-swift`: the roles and the masks of ms-swift (3602360, August 2026). A call is a `tool_call` message of its own
- * behind the text of its answer, a result a `tool_response`, and `loss` says of each message of an answer whether it is
- * learnt. Tools are JSON text. Its trainer wants the sides to take turns, and puts consecutive messages of one role
- * together without anything between, so that is done here, where it can be counted:
+ * Format `ms-swift`: the roles and masks of ms-swift (3602360, August 2026). A call is a message of role `tool_call`
+ * after the answer's text, a result one of role `tool_response`. Each message of an answer has a field `loss`. Tools
+ * are JSON text. The trainer requires alternating sides and joins consecutive messages of one role without a separator,
+ * so they are joined here, where losses are counted:
  *
- * - Consecutive user turns are joined by an empty line, and so are consecutive answers, unless one is learnt and the other
- *   is not: those stay two messages, which the trainer masks apart.
- * - Text that the user put in between results and the next answer is added to the last result: its trainer stops at a user
- *   message behind a tool's.
- * - Thinking stands before text and calls as `<think>\n...\n</think>\n\n`. Thinking that holds such marks is dropped.
+ * - Consecutive user turns are joined by an empty line. So are consecutive answers, unless only one of them is a
+ *   target: these stay two messages, which the trainer masks separately.
+ * - User text between results and the next answer is appended to the last result: the trainer fails on a user message
+ *   after a tool message.
+ * - Thinking precedes text and calls as `<think>\n...\n</think>\n\n`. Thinking that contains such marks is dropped.
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -36,7 +36,6 @@ export const MsSwiftMessage = Schema.Union([
   Schema.Struct({
     role: Schema.Literals(["assistant", "tool_call"]),
     content: Schema.String,
-    /** Whether it is a target. */
     loss: Schema.Boolean
   })
 ])
@@ -44,7 +43,7 @@ export type MsSwiftMessage = typeof MsSwiftMessage.Type
 
 export const MsSwiftSample = Schema.Struct({
   messages: Schema.NonEmptyArray(MsSwiftMessage),
-  /** A JSON list of tool definitions. */
+  /** JSON list of tool definitions. */
   tools: Schema.String,
   metadata: SampleMetadata
 })
@@ -111,10 +110,10 @@ const project = (source: TrainingSample): Projection<MsSwiftSample> => {
   }
 }
 
-/** A message of the model's side. */
+/** Whether a message is part of an answer. */
 const isAnswer = (message: MsSwiftMessage) => message.role === "assistant" || message.role === "tool_call"
 
-/** What is wrong with a message behind the one before it. */
+/** The rule that a message violates, given the one before it. */
 const brokenNext = (message: MsSwiftMessage, before: MsSwiftMessage | undefined): string | undefined => {
   switch (message.role) {
     case "system":
@@ -122,27 +121,28 @@ const brokenNext = (message: MsSwiftMessage, before: MsSwiftMessage | undefined)
     case "user":
       return before === undefined || before.role === "system" || before.role === "assistant"
         ? undefined
-        : `a user message behind ${before.role}`
+        : `a user message after ${before.role}`
     case "tool_response":
       return before?.role === "tool_call" || before?.role === "tool_response" ? undefined : "a result without a call"
     case "assistant":
       if (before?.role === "tool_call") return "a call without a result"
       if (message.content.trim() === "") return "an assistant message without text"
       return before?.role === "assistant" && "loss" in before && before.loss === message.loss
-        ? "two assistant messages that are masked alike"
+        ? "consecutive assistant messages with the same mask"
         : undefined
     case "tool_call": {
       const call = JsonText.parseObject(message.content)
-      if (typeof call?.["name"] !== "string" || !isObject(call["arguments"])) return "no JSON of name and arguments"
+      if (typeof call?.["name"] !== "string" || !isObject(call["arguments"]))
+        return "not a JSON object with name and arguments"
       const isOther = before?.role === "tool_call" && "loss" in before && before.loss !== message.loss
-      return isOther ? "masked otherwise than the call before it" : undefined
+      return isOther ? "a mask that differs from the call before it" : undefined
     }
   }
 }
 
 const decodeTools = Schema.decodeUnknownResult(ChatTools)
 
-/** The first broken rule among those that a shape cannot say. */
+/** The first violated rule that the schema cannot express. */
 const brokenRule = ({ messages, metadata, tools }: MsSwiftSample): BrokenRule | undefined => {
   let calls = 0
   let results = 0
@@ -154,15 +154,15 @@ const brokenRule = ({ messages, metadata, tools }: MsSwiftSample): BrokenRule | 
     if (message.role === "tool_call") calls = before?.role === "tool_call" ? calls + 1 : 1
     if (message.role === "tool_response") results = before?.role === "tool_response" ? results + 1 : 1
     const endsResults = message.role === "tool_response" && messages[index + 1]?.role !== "tool_response"
-    if (endsResults && calls !== results) return [at, "not as many results as calls"]
+    if (endsResults && calls !== results) return [at, "the numbers of results and calls differ"]
   }
   const last = messages[messages.length - 1]
   if (last === undefined || !isAnswer(last)) return ["messages", "the last message is not the model's"]
   const masks = messages.flatMap((message) => ("loss" in message ? [message.loss] : []))
-  if (masks.at(-1) !== true) return ["messages", "the last answer is not trained on"]
-  if (masks.includes(false, masks.indexOf(true))) return ["messages", "a masked answer behind one that is not"]
-  if (masks.includes(false) !== metadata.context_answers > 0) return ["messages", "masks that the metadata gainsays"]
-  return Result.isSuccess(decodeTools(JsonText.parse(tools))) ? undefined : ["tools", "no JSON list of tools"]
+  if (masks.at(-1) !== true) return ["messages", "the last answer is not trained"]
+  if (masks.includes(false, masks.indexOf(true))) return ["messages", "a masked answer after a trained one"]
+  if (masks.includes(false) !== metadata.context_answers > 0) return ["messages", "masks that contradict the metadata"]
+  return Result.isSuccess(decodeTools(JsonText.parse(tools))) ? undefined : ["tools", "not a JSON list of tools"]
 }
 
 const read = ReadSample.make("ms-swift", MsSwiftSample)

@@ -1,14 +1,14 @@
 /**
- * Format `openai`: a file for supervised fine-tuning at OpenAI (by its guide, and the types of the openai package 3.52.0;
- * Azure, Together and Fireworks document the same lines). Arguments are JSON text, `weight` says of each answer whether it
- * is learnt, and a line holds nothing but what is trained on: the service refuses keys that it does not know, so there is
- * no metadata. Where there are tools, parallel calls are on, as they are in Pi's requests.
+ * Format `openai`: a file for supervised fine-tuning at OpenAI (by its guide and the types of the openai package
+ * 3.52.0; Azure, Together and Fireworks document the same lines). Arguments are JSON text, and each answer has a
+ * `weight`. The service refuses unknown keys, so a line has no metadata. With tools, `parallel_tool_calls` is true, as
+ * in Pi's requests.
  *
- * Thinking has no place here and is dropped. Ids of more than 40 characters, or with others than letters, digits, `_` and
- * `-` (those of the Responses API are both), become ones made of their hash; a tool whose name is not of such characters,
- * at most 64, leaves no line.
+ * Thinking is dropped. Call ids that are longer than 40 characters or contain others than letters, digits, `_` and `-`
+ * are replaced by a hash; ids of the Responses API are both. Tool names must match `[A-Za-z0-9_-]{1,64}`; a sample with
+ * another name has no line.
  *
- * The service wants at least ten lines in a training file.
+ * The service requires at least ten lines in a training file.
  */
 import { createHash } from "node:crypto"
 import * as Result from "effect/Result"
@@ -28,7 +28,7 @@ export const OpenAiSample = Schema.Struct({
 })
 export type OpenAiSample = typeof OpenAiSample.Type
 
-/** The id, or one that is taken and depends on nothing but it. */
+/** The id if the service accepts it, else a hash of it. */
 const idOf = (id: string): string =>
   CALL_ID.test(id) ? id : `call_${createHash("sha256").update(id).digest("hex").slice(0, 24)}`
 
@@ -51,7 +51,7 @@ const project = (sample: TrainingSample): Projection<OpenAiSample> => {
   }
 }
 
-/** The first broken rule among those that a shape cannot say. */
+/** The first violated rule that the schema cannot express. */
 const brokenRule = (sample: OpenAiSample): BrokenRule | undefined => {
   const { parallel_tool_calls, tools = [] } = sample
   if (parallel_tool_calls !== undefined && tools.length === 0) return ["parallel_tool_calls", "there are no tools"]

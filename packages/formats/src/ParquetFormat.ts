@@ -1,12 +1,12 @@
 /**
- * Format `parquet`: the samples of `messages`, in columns. What the metadata of `messages` says has a column for each
- * member, so that readers can choose rows by it. Tools and the arguments of calls are JSON in text: each tool has other
- * members, and Arrow would give each of them all members of all others.
+ * Format `parquet`: the samples of `messages` in columns. Each member of the metadata has a column, so that readers can
+ * filter rows by it. Tools and call arguments are JSON text: as structs, Arrow would give each of them the members of
+ * all others.
  *
- * With arguments as `object`, these columns have Parquet's mark for JSON: readers that know it (`datasets` from 4.7 on)
- * give objects, others (pyarrow, DuckDB, polars) text. With `string` they are plain text for all of them.
+ * With `--arguments object` these columns have Parquet's logical type JSON: readers that support it (`datasets` from
+ * 4.7 on) return objects, others (pyarrow, DuckDB, polars) text. With `string` every reader returns text.
  *
- * Until a run is done its samples are lines as those of other formats are; see `container` in Sample.ts.
+ * During a run the samples are lines, as in other formats; see `container` in Sample.ts.
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -30,7 +30,6 @@ import { InvalidSample, type ProjectOptions, type Projection, type SampleFormat,
 import { type TrainingSample } from "@pi-sessions/samples/TrainingSample"
 import * as ReadSample from "./readSample.ts"
 
-/** Arguments as an object, or all of them as JSON text. */
 const AssistantMessage = Schema.Struct({
   role: Schema.Literal("assistant"),
   content: Schema.String,
@@ -54,18 +53,18 @@ const Message = Schema.Union([SystemMessage, UserMessage, AssistantMessage, Tool
 type Message = typeof Message.Type
 
 const common = {
-  /** Only where images are asked for: their files, one for each `[image]` in what users and tools say. */
+  /** Present if images are exported: their files, one for each `[image]` in user and tool messages. */
   images: Schema.optionalKey(Schema.Array(Schema.String)),
-  /** JSON text where the arguments are. */
+  /** JSON text if the arguments are. */
   tools: Schema.Union([ChatTools, Schema.String]),
   ...SampleMetadata.fields
 }
 
-/** Every answer is a target. */
+/** A row in which every answer is a target. */
 export const MessagesRow = Schema.Struct({ messages: Schema.NonEmptyArray(Message), ...common })
 export type MessagesRow = typeof MessagesRow.Type
 
-/** The answers of the completion are targets, those of the prompt are not. */
+/** A row in which only the answers of the completion are targets. */
 export const CompletionRow = Schema.Struct({
   prompt: Schema.NonEmptyArray(Message),
   completion: Schema.NonEmptyArray(Message),
@@ -118,7 +117,7 @@ const brokenRule = (row: Row): BrokenRule | undefined => {
     return ["completion[0]", "a completion that does not begin with an answer"]
   }
   const tools = typeof row.tools === "string" ? decodeTools(row.tools) : Result.succeed(row.tools)
-  if (Result.isFailure(tools)) return ["tools", "the text is no list of tools in JSON"]
+  if (Result.isFailure(tools)) return ["tools", "not a JSON list of tools"]
   return (
     brokenOrder(messages) ??
     brokenTools(tools.success) ??
@@ -172,7 +171,7 @@ const METADATA: { readonly [Name in keyof SampleMetadata]: ParquetFile.Column } 
   dropped: list(struct({ reason: text, count: int }))
 }
 
-/** The columns of rows that look like the first one. */
+/** The columns for rows of the same shape as the first one. */
 const columnsOf = (first: JsonObject | undefined): ParquetFile.Columns => {
   const json = typeof first?.["tools"] === "string" ? text : ParquetFile.json
   const call = struct({ id: text, type: text, function: struct({ name: text, arguments: json }) })

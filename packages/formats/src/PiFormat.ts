@@ -1,12 +1,13 @@
 /**
- * Format `pi`: the session itself, redacted and still a session of Pi: a file each, which Pi opens, with the same tree.
+ * Format `pi`: the redacted session, one file each, which Pi opens with the same tree.
  *
- * Every line stays a line and in its place, and what redaction does not change in it stays as it was written: numbers,
- * spaces, members that nobody knows. Equal strings have equal results, so ids still name what they named. Images are kept:
- * what can be read in them nobody redacts. Signatures and encrypted thinking are taken out, since nobody but the provider
- * can say what is in them; a Pi that resumes the session sends such thinking as other providers' is sent, or not at all.
+ * Each line stays at its place. Bytes that redaction does not change are copied: numbers, white space, unknown members.
+ * Equal strings have equal replacements, so ids still match. Images are kept; text inside images is not redacted.
+ * Signatures and encrypted thinking are removed, since only the provider can read them. A Pi that resumes the session
+ * sends such thinking like another provider's, or not at all.
  *
- * The header of a redacted session says so (`"redacted":{"by":"pi-sessions"}`), lest it pass for the original.
+ * The header of a redacted session has the mark `"redacted":{"by":"pi-sessions"}`, so that it cannot be taken for the
+ * original.
  */
 import { isBlank, valueOf } from "@pi-sessions/core/LineValue"
 import { createHash } from "node:crypto"
@@ -26,9 +27,9 @@ import { imageKind } from "@pi-sessions/samples/ImageKind"
 const MARK = `"redacted":{"by":"pi-sessions"}`
 
 /**
- * The session as Pi would read it, without secrets and names of people; all of it where there is no redactor. The path
- * where it was read may tell whose home it lay in; nothing of it is written. Two sessions of one id and time share a file
- * name.
+ * Returns the session as Pi reads it, without secrets and personal names; unchanged if there is no redactor. The source
+ * path is not written, since it can contain a user's name. Two sessions with the same id and timestamp have the same
+ * file name.
  */
 export const project = (
   session: Session.Session,
@@ -57,11 +58,13 @@ export const project = (
   }
 }
 
-/** Those that may name a machine beside a user. */
+/** Texts that can contain a user and a host name, such as shell prompts. */
 const promptsOf = (session: Session.Session): ReadonlyArray<string> =>
   session.lines.flatMap(({ text }) => (text.includes("@") ? [text] : []))
 
-/** The pieces of each line of the file: one, unless the line is damaged. A byte order mark, which Pi 1.5 refuses, is none. */
+/**
+ * The pieces of each line of the file: one, unless the line is damaged. Skips a byte order mark, which Pi 1.5 refuses.
+ */
 function* physicalLines({ lines }: Session.Session): Generator<ReadonlyArray<SessionLine>> {
   let pieces: Array<SessionLine> = []
   for (const line of lines) {
@@ -77,7 +80,7 @@ function* physicalLines({ lines }: Session.Session): Generator<ReadonlyArray<Ses
 
 const NEWLINE = new Uint8Array([0x0a])
 
-/** The bytes of a line, with its newline; undefined where nobody can tell what is to be redacted in it. */
+/** The bytes of a line with its newline; undefined if the line is damaged and must be redacted. */
 const writeLine = (
   pieces: ReadonlyArray<SessionLine>,
   header: HeaderLine | undefined,
@@ -96,11 +99,11 @@ const writeLine = (
   return [...written, ...end]
 }
 
-/** Whether it is neither JSON nor blank. What the reader took for an entry is JSON. */
+/** Whether a line is neither JSON nor blank. Lines that the reader parsed as entries are JSON. */
 const isDamaged = (line: SessionLine): boolean =>
   !(line instanceof SessionEntry || line instanceof HeaderLine) && !isBlank(line) && valueOf(line) === undefined
 
-/** A line without it has no signature; names of members may be written with escapes. */
+/** A line that does not match has no signature. Member names can contain escapes. */
 const MAY_BE_SIGNED = /Signature|\\u/u
 
 const withMark = (header: string): string => {
@@ -110,14 +113,14 @@ const withMark = (header: string): string => {
   return `${header.slice(0, end)},${MARK}${header.slice(end)}`
 }
 
-/** Members that hold what only a provider can read, by the type of block that they stand in. */
+/** Members that only a provider can read, by the type of their block. */
 const SIGNATURES: ReadonlyMap<string, string> = new Map([
   ["thinking", "thinkingSignature"],
   ["text", "textSignature"],
   ["toolCall", "thoughtSignature"]
 ])
 
-/** Rewrites with the scope, or takes out signatures alone. */
+/** Redacts strings, or only removes signatures if there is no scope. */
 const visitorOf = (scope: RedactionScope | undefined, dropped: DropTally): JsonStrings.StringVisitor => ({
   key: (name, before) => {
     if (scope === undefined || MEMBERS.has(name)) return name
@@ -137,7 +140,7 @@ const visitorOf = (scope: RedactionScope | undefined, dropped: DropTally): JsonS
   }
 })
 
-/** Members of Pi's own whose words programs go by: a user who is called like one must not change them. */
+/** Pi's members with enumerated values. They must not change, even if a user has the same name as a value. */
 const WORD_MEMBERS = new Set(["type", "role", "stopReason", "thinkingLevel", "kind", "status"])
 const WORDS = new Set(
   (
@@ -148,7 +151,7 @@ const WORDS = new Set(
   ).split(" ")
 )
 
-/** Members of Pi's own: their names stay, and tell of no secret. */
+/** Pi's own members: their names are kept, since they contain no secret. */
 const MEMBERS = new Set(
   (
     "type id parentId timestamp version cwd parentSession redacted by provider modelId thinkingLevel branchedFrom harness " +
@@ -164,26 +167,26 @@ const MEMBERS = new Set(
 
 const MAX_NAME = 150
 
-/** `2026-01-05T10-00-00-000Z_<id>.jsonl`; `session_<id>-<hash>.jsonl` for a header without a timestamp. */
+/** `2026-01-05T10-00-00-000Z_<id>.jsonl`; `session_<id>-<hash>.jsonl` if the header has no timestamp. */
 const fileNameOf = (header: { readonly [key: string]: unknown }, scope: RedactionScope | undefined): string => {
-  const told = (key: string): string => {
+  const part = (key: string): string => {
     const value = header[key]
     return typeof value === "string" ? (scope?.text(value) ?? value) : ""
   }
-  const name = `${told("timestamp").replaceAll(/[:.]/gu, "-")}_${told("id")}`
-  // A dataset takes only names that begin with a letter or a digit: others could be hidden files or leave its folder.
+  const name = `${part("timestamp").replaceAll(/[:.]/gu, "-")}_${part("id")}`
+  // Names in a dataset begin with a letter or a digit. Others could be hidden files or leave the folder.
   const begun = /^[A-Za-z0-9]/u.test(name) ? name : `session${name}`
   const safe = begun.replaceAll(/[^\w.-]/gu, "-").slice(0, MAX_NAME)
   if (safe === name) return `${name}.jsonl`
   return `${safe}-${createHash("sha256").update(name.toWellFormed()).digest("hex").slice(0, 8)}.jsonl`
 }
 
-/** A file that Pi would not open, or that holds what it must not. */
+/** A file that Pi would refuse, or that contains something which must be redacted. */
 export class InvalidPiSession extends Schema.TaggedError<InvalidPiSession>()("InvalidPiSession", {
   /** From 1. */
   line: Schema.Int,
   byteOffset: Schema.Int,
-  /** Holds nothing of the line's content. */
+  /** Contains no text of the line. */
   issue: Schema.String
 }) {
   override get message(): string {
@@ -191,7 +194,7 @@ export class InvalidPiSession extends Schema.TaggedError<InvalidPiSession>()("In
   }
 }
 
-/** Reads a file of output again: Pi opens it, nothing in it is signed, and where it is redacted no line is damaged. */
+/** Validates an output file: Pi opens it, it has no signatures, and if redacted, no damaged line. */
 export const validate = (bytes: Uint8Array): Result.Result<Session.Session, InvalidPiSession> => {
   const session = Session.read(bytes)
   const wrong = session.diagnostics.find(({ code }) => REFUSED.has(code))
@@ -206,7 +209,7 @@ export const validate = (bytes: Uint8Array): Result.Result<Session.Session, Inva
     const { byteOffset, line } = piece
     const invalid = (issue: string) => Result.fail(new InvalidPiSession({ line, byteOffset, issue }))
     if (isDamaged(piece)) {
-      if (isRedacted) return invalid("a damaged line, which nobody can have redacted")
+      if (isRedacted) return invalid("a damaged line, which cannot be redacted")
     } else if (MAY_BE_SIGNED.test(piece.text)) {
       JsonStrings.rewrite(piece.text, visitor)
       if ("signature" in dropped.counts) return invalid("a signature")

@@ -1,6 +1,6 @@
 /**
- * What the formats have in common: a projection is one line of a dataset, made of a sample, with metadata beside what
- * is trained on.
+ * What all formats share: a projection turns a sample into one line of a dataset, with metadata beside the trained
+ * text.
  */
 import type * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
@@ -23,8 +23,8 @@ import { ToolsSource } from "@pi-sessions/samples/ToolDefinition"
 import { SampleContext, SampleStart, SystemSource, type TrainingSample } from "@pi-sessions/samples/TrainingSample"
 
 /**
- * Where a sample comes from. Every key is in every sample, null where nothing is known, and counts are a list: readers
- * that infer columns from the first rows (Arrow) refuse structs whose members come and go.
+ * Where a sample comes from. Each key is in every sample, null if unknown, and counts are lists: readers that infer
+ * columns from the first rows (Arrow) refuse structs with varying members.
  */
 export const SampleMetadata = Schema.Struct({
   session_id: Schema.String,
@@ -43,26 +43,26 @@ export const SampleMetadata = Schema.Struct({
   model: Schema.NullOr(Schema.String),
   thinking_level: Schema.String,
   hydrated: Schema.Boolean,
-  /** Which one of the session's samples; see TrainingSample.ts for the next ones too. */
+  /** The sample's number in its session; see TrainingSample.ts, also for the next fields. */
   sample: Schema.Int,
   start: SampleStart,
   context: SampleContext,
   targets: Schema.Int,
   context_answers: Schema.Int,
-  /** The program that held the conversation, and the Pi whose rules gave the context. */
+  /** The program that ran the conversation, and the Pi version whose rules built the context. */
   harness: Schema.String,
   pi: PiProfile.PiProfile,
   system_source: SystemSource,
   tools_source: ToolsSource,
-  /** Results that the tool called an error; the formats have no mark for them. */
+  /** Tool results marked as errors, which the formats have no field for. */
   tool_errors: Schema.Int,
-  /** Predicates that hold of the conversation; see SessionQuality.ts. */
+  /** Predicates that are true of the conversation; see SessionQuality.ts. */
   quality: Schema.Array(QualityPredicate),
   dropped: Schema.Array(Schema.Struct({ reason: Schema.String, count: Schema.Int }))
 })
 export type SampleMetadata = typeof SampleMetadata.Type
 
-/** The metadata of a sample's line, with all that was dropped on the way to it. */
+/** The metadata of a sample's line, with everything dropped on the way to it. */
 export const metadataOf = (sample: TrainingSample, dropped: DropCounts): SampleMetadata => {
   const { metadata } = sample
   return {
@@ -100,47 +100,49 @@ export const metadataOf = (sample: TrainingSample, dropped: DropCounts): SampleM
 /** Why a format has no line for a sample. */
 export const NoLine = Schema.Literals([
   "no_assistant_turn",
-  /** `dpo`: nobody asked for another answer to the same context. */
+  /** `dpo`: no second answer to the same context. */
   "no_pair",
-  /** It would train on answers that are context here, since it has no masks. */
+  /** The format has no masks, so it would train on answers that are context here. */
   "context_answers",
-  /** Its trainer takes no tool of such a name. */
+  /** The trainer refuses a tool's name. */
   "tool_name",
-  /** `lora-forge`: a conversation begins with a system prompt; nobody knows one, nor whose session it is. */
+  /** `lora-forge`: neither a system prompt nor a role is known. */
   "no_system_prompt",
-  /** `lora-forge`: too little in it, by the rules of its quality filter. */
+  /** `lora-forge`: fails its quality filter. */
   "low_quality",
-  /** `tokens`: nobody said whose. */
+  /** `tokens`: no tokenizer was given. */
   "no_tokenizer",
-  /** `tokens`: an answer cannot be learnt with the model's template; see LossMask.ts. */
+  /** `tokens`: an answer cannot be trained with the model's template; see LossMask.ts. */
   ...Unlearnable.literals
 ])
 export type NoLine = typeof NoLine.Type
 
-/** What a format made of a sample. */
+/** What a format makes of a sample: a line, or the reason why there is none. */
 export type Projection<S> =
   | {
       readonly _tag: "Sample"
       readonly sample: S
-      /** Which of the dataset's files it belongs to. */
+      /** The file of the dataset that the line belongs to. */
       readonly file: DatasetFile
-      /** What the sample lost when it was cut, and what it lost to this format. */
+      /** Everything the sample lost when it was cut, and in this format. */
       readonly dropped: DropCounts
-      /** Where the format has rules of its own against duplicates: of lines that share one, the first is kept. */
+      /**
+       * Present if the format has its own rule against duplicates: of lines with one fingerprint, the first is kept.
+       */
       readonly fingerprint?: string
     }
   | { readonly _tag: "None"; readonly reason: NoLine }
 
-/** The lines of one file have one shape. `continued`: samples whose context holds answers that are no targets. */
+/** Lines of one file have one shape. `continued`: samples whose context contains answers that are not targets. */
 export const DatasetFile = Schema.Literals(["train", "continued"])
 export type DatasetFile = typeof DatasetFile.Type
 
-/** A line that breaks its format's rules; a bug of the projection, or a dataset that somebody edited. */
+/** A line that violates its format's rules: a bug in the projection, or an edited dataset. */
 export class InvalidSample extends Schema.TaggedError<InvalidSample>()("InvalidSample", {
   format: FormatName,
-  /** Where in the sample, as in `messages[3].content`; empty for the whole. */
+  /** Position in the sample, such as `messages[3].content`; empty for the whole. */
   at: Schema.String,
-  /** Holds nothing of the sample's content. */
+  /** Contains no text of the sample. */
   issue: Schema.String
 }) {
   override get message(): string {
@@ -149,43 +151,43 @@ export class InvalidSample extends Schema.TaggedError<InvalidSample>()("InvalidS
 }
 
 export interface ProjectOptions {
-  /** For trainers that read both; each such format has its own default, and the others look away. */
+  /** Ignored by formats that have only one form. Default: the format's own. */
   readonly arguments?: ArgumentsForm
-  /** Name the files of images, for formats that can; others look away. */
+  /** Name the files of images. Ignored by formats that cannot. */
   readonly images?: boolean
-  /** Which piece of its session the sample is, from 0; for formats that number them. */
+  /** The piece of the session that the sample is, from 0; for formats that number them. */
   readonly piece?: number
-  /** For formats that are made for one model. */
+  /** Used by formats that are made for one model. */
   readonly model?: LocalModel
 }
 
-/** A file of lines, as it was written. */
+/** A written file of lines. */
 export interface DataFile {
-  /** Within the dataset's directory. */
+  /** Relative to the dataset's directory. */
   readonly name: string
   readonly split: Split
   readonly file: DatasetFile
-  /** Where each role has files of its own. */
+  /** Present if each role has its own files. */
   readonly role?: GasTown.Role
   readonly lines: number
 }
 
-/** A file beside the data that its trainer reads, or that a person does. */
+/** A file beside the data, for the trainer or for people. */
 export interface Sidecar {
   readonly name: string
   readonly text: string
 }
 
-/** What stands in a dataset's directory, as far as a format's trainer is concerned. */
+/** The files of a dataset that a format's trainer looks at. */
 export interface Dataset {
   readonly files: ReadonlyArray<DataFile>
   readonly sidecars: ReadonlyArray<Sidecar>
 }
 
-/** A dataset that its trainer would not take, whatever its lines say. */
+/** A dataset that the trainer would refuse, although its lines are valid. */
 export class InvalidDataset extends Schema.TaggedError<InvalidDataset>()("InvalidDataset", {
   format: FormatName,
-  /** The file; empty for the whole. */
+  /** The file; empty for the whole dataset. */
   file: Schema.String,
   issue: Schema.String
 }) {
@@ -194,31 +196,31 @@ export class InvalidDataset extends Schema.TaggedError<InvalidDataset>()("Invali
   }
 }
 
-/** What a container's file turned out to hold. */
+/** The contents of a container file. */
 export interface ContainerFile {
   readonly rows: number
   readonly bytes: number
-  /** Of the file, in hex. */
+  /** SHA-256 of the file, in hex. */
   readonly sha256: string
 }
 
 /**
- * A format whose files are no lines: a run writes lines as for any other, shards and merges them, and when a file of lines
- * is done turns it into one of these, which stands in the dataset in its place.
+ * A format whose files do not consist of lines. A run writes lines, as for any other format; shards and merges handle
+ * lines. When a file of lines is complete, it is converted into a container file, which replaces it in the dataset.
  */
 export interface SampleContainer {
-  /** Of its files' names, in the place of `.jsonl`. */
+  /** Replaces `.jsonl` in file names. */
   readonly extension: ".parquet"
-  /** Makes the file `target`, which must not exist, of the lines in another file. The same lines give the same bytes. */
+  /** Converts a file of lines into the file `target`, which must not exist. Equal lines give equal bytes. */
   readonly fromLines: (
     lines: string,
     target: string
   ) => Effect.Effect<ContainerFile, SessionFileError, FileSystem.FileSystem>
-  /** The lines that a file was made of, many at a time. */
+  /** The lines that a container file was made of, in batches. */
   readonly readLines: (path: string) => Stream.Stream<ReadonlyArray<string>, SessionFileError, FileSystem.FileSystem>
 }
 
-/** A way to write sessions. */
+/** How a format writes a session as one file. */
 export interface WholeSession {
   readonly project: (
     session: Session.Session,
@@ -226,47 +228,48 @@ export interface WholeSession {
     sourcePath: string,
     budget?: SessionBudget
   ) => WrittenSession
-  /** Reads it again. */
+  /** Validates an output file. */
   readonly validate: (bytes: Uint8Array) => Result.Result<unknown, { readonly message: string }>
 }
 
 export interface WrittenSession {
   readonly fileName: string
   readonly bytes: Uint8Array
-  /** What was taken out, by rule. */
+  /** Number of redactions, by rule. */
   readonly redacted: DropCounts
-  /** What is not in it, by reason. */
+  /** Number of removed parts, by reason. */
   readonly dropped: DropCounts
 }
 
-/** A way to write samples. */
+/** How a format writes samples. */
 export interface SampleFormat<S> {
   readonly name: FormatName
-  /** Cuts a sample into the pieces that the format, or its model, prescribes; each is projected for itself. */
+  /** Cuts a sample into the pieces that the format or its model requires. Each piece is projected on its own. */
   readonly divide?: (sample: TrainingSample, options?: ProjectOptions) => ReadonlyArray<TrainingSample>
   readonly project: (sample: TrainingSample, options?: ProjectOptions) => Projection<S>
   /**
-   * Whether texts come into the line as they are, each as a string of JSON, and neither `project` nor `validate` looks at
-   * what a long one says. Then long ones may be set aside while a line is made, see SessionOutline.ts of core.
+   * Whether texts are copied into the line, each as one JSON string, and neither `project` nor `validate` looks into a
+   * long one. Long texts can then be set aside while a line is made; see SessionOutline.ts of core.
    */
   readonly passesTexts?: true
-  /** Reads a line of output again and checks the format's rules. */
+  /** Validates an output line by the format's rules. */
   readonly validate: (line: string) => Result.Result<S, InvalidSample>
-  /** The files a line goes to, where the format prescribes their names. */
+  /** The files for a line, if the format prescribes their names. */
   readonly fileNames?: (line: { readonly split: Split; readonly role: GasTown.Role }) => ReadonlyArray<string>
-  /** A line for each session, and its file, made of the samples that came into the dataset. */
+  /** A line for each session, made of its samples in the dataset, and the file of these lines. */
   readonly sessions?: {
     readonly fileName: string
     readonly lineOf: (samples: readonly [TrainingSample, ...ReadonlyArray<TrainingSample>]) => string
   }
-  /**
-   * Takes sessions whole: a file each. Its lines are not written; what they would be decides which sessions are taken.
-   */
+  /** Writes each session as one file. The lines are not written; they only decide which sessions are kept. */
   readonly wholeSession?: WholeSession
-  /** What its lines are put into at the end of a run, where they do not stay lines. */
+  /** The container that lines are converted into at the end of a run. */
   readonly container?: SampleContainer
-  /** What stands beside the data. */
+  /** Files beside the data. */
   readonly sidecars?: (files: ReadonlyArray<DataFile>) => ReadonlyArray<Sidecar>
-  /** Reads the sidecars again and checks the rules that no line can break alone. Gives notes: what may be, and matters. */
+  /**
+   * Validates the sidecars and the rules that concern several lines. Returns notes that do not make the dataset
+   * invalid.
+   */
   readonly validateDataset?: (dataset: Dataset) => Result.Result<ReadonlyArray<string>, InvalidDataset>
 }

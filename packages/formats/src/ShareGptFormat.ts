@@ -1,21 +1,21 @@
 /**
- * Format `sharegpt`: what LLaMA-Factory (ff6d4d1, August 2026) reads with `formatting: sharegpt`. It skips a whole sample
- * unless human and observation stand at even places, gpt and function_call at odd ones, and their number is even. What a
- * session has beyond that gives way, and every loss is counted:
+ * Format `sharegpt`: what LLaMA-Factory (ff6d4d1, August 2026) reads with `formatting: sharegpt`. It skips a sample
+ * unless human and observation are at even places, gpt and function_call at odd ones, and their number is even.
+ * Everything else is adapted, and every loss is counted:
  *
  * - Consecutive user turns are joined by an empty line, and so are consecutive assistant turns.
- * - The results of one assistant turn are one observation, in the order of the calls, joined by an empty line. Text that
- *   the user put in before the assistant went on is added to it: there is no place between.
- * - Text beside a call is dropped. A function_call is JSON, and before December 2025 any text in it made the trainer
- *   stop; since then text is possible around `<tool_call>` marks, but those differ by template. As `<think>` the text
+ * - The results of one assistant turn become one observation, in the order of the calls, joined by an empty line. User
+ *   text before the next assistant turn is appended to it, since the format has no place between them.
+ * - Text beside a call is dropped. A function_call is JSON, and before December 2025 additional text made the trainer
+ *   fail. Since then text is possible around `<tool_call>` marks, which differ by template. Within `<think>` the text
  *   would train the model to think what it should say.
- * - Thinking stands before text and calls as `<think>\n...\n</think>\n\n`, which LLaMA-Factory takes apart again (templates
- *   with other marks need another format). Thinking that holds such marks itself is dropped.
+ * - Thinking precedes text and calls as `<think>\n...\n</think>\n\n`, which LLaMA-Factory splits off again (templates
+ *   with other marks need another format). Thinking that contains such marks is dropped.
  * - Assistant turns before the first user turn are dropped, with their results.
- * - It trains on every answer, so a sample whose context holds answers that are no targets has no line.
+ * - The trainer trains on every answer, so a sample whose context contains answers that are not targets has no line.
  *
- * The system prompt and the tools (a JSON list) are columns of their own. `llama-factory` is these lines with the file
- * that tells the trainer of them (LlamaFactoryFormat.ts).
+ * The system prompt and the tools (a JSON list) are separate columns. Format `llama-factory` has the same lines and a
+ * file that describes them to the trainer (LlamaFactoryFormat.ts).
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -47,9 +47,9 @@ export type ShareGptMessage = typeof ShareGptMessage.Type
 
 export const ShareGptSample = Schema.Struct({
   conversations: Schema.NonEmptyArray(ShareGptMessage),
-  /** Empty where nobody knows one, which LLaMA-Factory takes for none; it stops where a column is missing. */
+  /** Empty if unknown: LLaMA-Factory then uses none. It fails if the column is missing. */
   system: Schema.String,
-  /** A JSON list of tool definitions. */
+  /** JSON list of tool definitions. */
   tools: Schema.String,
   metadata: SampleMetadata
 })
@@ -62,7 +62,7 @@ const userMessage = (
 ): ShareGptMessage | undefined => {
   const texts = textsOf(group)
   const results = resultsOf(group)
-  // After an assistant turn that is not in the sample there is no call to answer.
+  // Results without a call: its assistant turn is not in the sample.
   if (calls.length === 0) dropped.add("orphan_tool_result", results.length)
   if (calls.length === 0 || results.length === 0) {
     if (texts.length === 0) return undefined
@@ -76,7 +76,7 @@ const userMessage = (
   }
 }
 
-/** The calls as JSON in which no mark can be found. */
+/** The calls as JSON, in which marks are escaped. */
 const callsToJson = (calls: ReadonlyArray<ToolCall>): string => {
   const functions = calls.map(({ arguments: args, name }) => ({ name, arguments: args }))
   return withoutMarks(JSON.stringify(functions.length === 1 ? functions[0] : functions))
@@ -143,17 +143,17 @@ const isFunctionCall = (value: string): boolean => {
   )
 }
 
-/** The first broken rule among those that a shape cannot say. */
+/** The first violated rule that the schema cannot express. */
 const brokenRule = ({ conversations, tools }: ShareGptSample): readonly [at: string, issue: string] | undefined => {
   for (const [index, { from, value }] of conversations.entries()) {
     const at = `conversations[${index}]`
     const human = from === "human" || from === "observation"
-    if (human !== (index % 2 === 0)) return [at, `${from} in the place of the ${human ? "model" : "human side"}`]
+    if (human !== (index % 2 === 0)) return [at, `${from} at a place of the ${human ? "model" : "human"} side`]
     const afterCall = conversations[index - 1]?.from === "function_call"
     if (human && afterCall !== (from === "observation")) {
       return [at, afterCall ? "a call without an observation" : "an observation without a call"]
     }
-    if (from === "function_call" && !isFunctionCall(value)) return [at, "no JSON of name and arguments"]
+    if (from === "function_call" && !isFunctionCall(value)) return [at, "not a JSON object with name and arguments"]
   }
   if (conversations.length % 2 !== 0) return ["conversations", "an odd number of messages"]
   return isArray(JsonText.parse(tools)) ? undefined : ["tools", "no JSON list"]

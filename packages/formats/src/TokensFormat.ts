@@ -1,12 +1,12 @@
 /**
- * Format `tokens`: a sample as its model reads it, in numbers. `labels` are the numbers again where an answer is learnt,
- * and -100 elsewhere; which parts those are, is said in LossMask.ts.
+ * Format `tokens`: a sample as token ids of one model. `labels` are the ids where an answer is trained, and -100
+ * elsewhere; LossMask.ts decides which.
  *
- * A template that leaves out the thinking of earlier queries (Qwen3's) does not show a conversation's earlier answers as
- * they were given. Such a sample becomes several lines, each up to an answer behind which the template would show it
- * otherwise: every answer is learnt once, thinking included, in the very context that the model would have.
+ * Some templates (Qwen3's) leave out the thinking of earlier queries, so they do not show earlier answers as they were
+ * given. Such a sample becomes several lines, each up to the last answer that the template still shows unchanged: every
+ * answer is trained once, with its thinking, in the context that the model would have.
  *
- * Lines hold nothing else: trainers that take tokens want exactly these columns.
+ * Lines contain nothing else: trainers of token ids require exactly these columns.
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -22,27 +22,27 @@ import * as ReadSample from "./readSample.ts"
 
 const Token = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 
-/** Where nothing is learnt, as PyTorch's cross entropy has it. */
+/** Label of positions that are not trained: PyTorch's `ignore_index`. */
 export const IGNORED = -100
 
 export const TokensSample = Schema.Struct({
   input_ids: Schema.NonEmptyArray(Token),
-  /** Ones: nothing is padded here. */
+  /** All ones: lines are not padded. */
   attention_mask: Schema.Array(Schema.Literal(1)),
   labels: Schema.Array(Schema.Union([Token, Schema.Literal(IGNORED)]))
 })
 export type TokensSample = typeof TokensSample.Type
 
-/** What templates take for today where a sample says no time. */
+/** The date that templates use as today if a sample has no timestamp. */
 const SOME_DAY = new Date("2026-01-01T00:00:00.000Z")
 
-/** When a sample's session was begun, for templates that say what day it is. */
+/** The start of a sample's session, for templates that print a date. */
 export const dateOf = (timestamp: string | undefined): Date => {
   const date = new Date(timestamp ?? "")
   return Number.isNaN(date.getTime()) ? SOME_DAY : date
 }
 
-/** A conversation in the normal form that the tokenizer wants, since it would change the text later. */
+/** The conversation in the tokenizer's normal form, which would otherwise change the text later. */
 export const normalized = (conversation: Conversation, { tokenizer }: LocalModel): Conversation => {
   const text = JSON.stringify([conversation.messages, conversation.tools])
   const normal = tokenizer.normalized(text)
@@ -51,7 +51,7 @@ export const normalized = (conversation: Conversation, { tokenizer }: LocalModel
   return { ...conversation, messages, tools }
 }
 
-/** The tokens of a text, learnt within spans; undefined where the tokens do not give the text back. */
+/** The tokens of a text, trained within spans; undefined if the tokens do not decode to the text. */
 export const labelled = (
   text: string,
   spans: ReadonlyArray<Span>,
@@ -68,20 +68,20 @@ export const labelled = (
   let start = 0
   for (const [i, end] of tokens.ends.entries()) {
     while (border < offsets.length && (offsets[border] ?? 0) <= start) border++
-    // An odd number of borders behind us: within a span.
+    // After an odd number of borders: within a span.
     labels.push(border % 2 === 1 ? (tokens.ids[i] ?? IGNORED) : IGNORED)
     start = end
   }
   return { input_ids: [first, ...others], labels }
 }
 
-/** A sample's answers in its rendered conversation. */
+/** The answers of a sample in its rendered conversation. */
 interface Found {
   readonly model: LocalModel
   readonly mask: LossMask.LossMask
 }
 
-/** What was found for a sample, from its division to its projection. */
+/** Results for a sample, kept from its division to its projection. */
 const known = new WeakMap<TrainingSample, Found>()
 
 const conversationOf = (sample: TrainingSample, messages: ReadonlyArray<ChatMessage>): Conversation => ({
@@ -90,7 +90,7 @@ const conversationOf = (sample: TrainingSample, messages: ReadonlyArray<ChatMess
   date: dateOf(sample.metadata.timestamp)
 })
 
-/** By `LossMask.findBack` not all of them, where they are not known yet. */
+/** With `LossMask.findBack`, not all answers, unless they are known already. */
 const find = (sample: TrainingSample, model: LocalModel, by: typeof LossMask.find): LossMask.LossMask => {
   const before = known.get(sample)
   if (before?.model === model) return before.mask
@@ -105,7 +105,7 @@ const find = (sample: TrainingSample, model: LocalModel, by: typeof LossMask.fin
   return mask
 }
 
-/** The sample up to a turn, of which the answers from another turn on are targets. */
+/** The sample up to a turn; the answers from turn `first_target` on are targets. */
 const part = (sample: TrainingSample, first_target: number, end: number): TrainingSample => {
   if (first_target === sample.first_target && end === sample.turns.length) return sample
   const turns = sample.turns.slice(0, end)
@@ -125,7 +125,7 @@ const divide = (sample: TrainingSample, { model }: ProjectOptions = {}): Readonl
     const failed = answers.findLastIndex(({ _tag }) => _tag === "Refused")
     if (failed < 0 || !answers.some(({ _tag }) => _tag === "Learnt")) return [rest, ...pieces]
     const targets = rest.turns.flatMap(({ role }, at) => (role === "assistant" && at >= rest.first_target ? [at] : []))
-    // Where the last one itself cannot be learnt, it goes alone, to be refused.
+    // If the last answer itself cannot be trained, it gets a line of its own, which is refused.
     const last = answers.slice(Math.min(failed + 1, answers.length - 1))
     const first = targets.length - last.length
     const piece = part(rest, targets[first] ?? 0, rest.turns.length)
@@ -159,10 +159,11 @@ const project = (sample: TrainingSample, { model }: ProjectOptions = {}): Projec
 }
 
 const brokenRule = ({ attention_mask, input_ids, labels }: TokensSample): readonly [string, string] | undefined => {
-  if (labels.length !== input_ids.length) return ["labels", "not as many as tokens"]
-  if (attention_mask.length !== input_ids.length) return ["attention_mask", "not as many as tokens"]
+  if (labels.length !== input_ids.length) return ["labels", "their number differs from the number of tokens"]
+  if (attention_mask.length !== input_ids.length)
+    return ["attention_mask", "their number differs from the number of tokens"]
   const other = labels.findIndex((label, at) => label !== IGNORED && label !== input_ids[at])
-  if (other >= 0) return [`labels[${other}]`, "another token than the one that stands there"]
+  if (other >= 0) return [`labels[${other}]`, "it differs from its token"]
   return labels.every((label) => label === IGNORED) ? ["labels", "nothing is learnt"] : undefined
 }
 

@@ -1,4 +1,4 @@
-/** Reads a line of a dataset again: JSON, well-formed text, the shape of its format and no member beyond it. */
+/** Parses and validates a dataset line: JSON, well-formed text, its format's schema, no additional members. */
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
 import * as SchemaIssue from "effect/SchemaIssue"
@@ -16,12 +16,12 @@ const pathOf = (path: ReadonlyArray<unknown>): string =>
     .join("")
     .replace(/^\./u, "")
 
-/** What `JSON.stringify` writes for half a surrogate pair, and for a text that shows one. */
+/** How `JSON.stringify` writes a lone surrogate. Also matches text that contains such an escape. */
 const MAYBE_LONE_SURROGATE = /\\u[dD][89a-fA-F]/u
 
 /**
- * A reader of one format's lines; compile it once. `quick` takes nothing that the schema would not take, and is asked
- * first where walking the schema takes longer than all the rest; the schema then tells what is wrong.
+ * Makes a parser for one format's lines; make it once. `quick` must accept only what the schema accepts. It is tried
+ * first because the schema is slow; the schema then reports what is wrong.
  */
 export const make = <S>(
   format: FormatName,
@@ -40,7 +40,7 @@ export const make = <S>(
       return invalid("", "the line is no JSON")
     }
     if (MAYBE_LONE_SURROGATE.test(line) && !WellFormed.isWellFormed(value)) {
-      return invalid("", "half of a surrogate pair in a text")
+      return invalid("", "a lone surrogate in a text")
     }
     const quickly = decodeQuickly?.(value)
     if (quickly !== undefined && Result.isSuccess(quickly)) return Result.succeed(quickly.success)

@@ -42,7 +42,7 @@ const [, continued] = samples(
 )
 
 describe("AxolotlFormat", () => {
-  it("says of each answer whether it is trained on, and writes arguments and tools as text", () => {
+  it("marks each answer as trained or not, and writes arguments and tools as text", () => {
     const { dropped, sample: line } = projectionOf(AxolotlFormat, whole)
     assert.deepStrictEqual<unknown>(line.messages, [
       { role: "system", content: "You are Pi." },
@@ -87,21 +87,21 @@ describe("AxolotlFormat", () => {
     )
   })
 
-  it("refuses what breaks a rule", () => {
+  it("rejects each violated rule", () => {
     const line = lineOf(AxolotlFormat, whole)
     const refused: ReadonlyArray<readonly [(messages: Array<JsonObject>) => void, string]> = [
-      [(m) => void (m[2] = { ...m[2], train: false }), "the answers that are trained on are not as many"],
-      [(m) => void (m[6] = { role: "assistant", content: "done", train: false }), "the last answer is not trained on"],
+      [(m) => void (m[2] = { ...m[2], train: false }), "the number of trained answers differs"],
+      [(m) => void (m[6] = { role: "assistant", content: "done", train: false }), "the last answer is not trained"],
       [(m) => void (m[6] = { role: "assistant", content: "done" }), "messages[6].train"],
       [(m) => void (m[1] = { role: "user", content: "go", train: true }), "messages[1].train"],
-      [(m) => void m.splice(3, 1), "messages[3]: a call of the assistant message before it has no"],
-      [(m) => void m.splice(6, 1), "the answers that are trained on are not as many"],
+      [(m) => void m.splice(3, 1), "messages[3]: the assistant message before it has a call without a result"],
+      [(m) => void m.splice(6, 1), "the number of trained answers differs"],
       [
         (m) => {
           const broken = { id: "a", type: "function", function: { name: "bash", arguments: "[]" } }
           m[2] = { ...m[2], tool_calls: [broken] }
         },
-        "messages[2]: arguments that are no JSON object"
+        "messages[2]: arguments that are not a JSON object"
       ]
     ]
     for (const [change, message] of refused) {
@@ -109,10 +109,10 @@ describe("AxolotlFormat", () => {
       change(messages)
       assert.include(refusal(AxolotlFormat, { ...line, messages }), message)
     }
-    assert.include(refusal(AxolotlFormat, { ...line, tools: "{}" }), "tools: no JSON list of tools")
+    assert.include(refusal(AxolotlFormat, { ...line, tools: "{}" }), "tools: not a JSON list of tools")
   })
 
-  it("tells Axolotl of each file what it must know", () => {
+  it("configures each file for Axolotl", () => {
     const files: ReadonlyArray<DataFile> = [
       { name: "train.jsonl", split: "train", file: "train", lines: 3 },
       { name: "validation.jsonl", split: "validation", file: "train", lines: 1 }
@@ -122,8 +122,8 @@ describe("AxolotlFormat", () => {
     const check = (some: ReadonlyArray<DataFile>, text: string) =>
       AxolotlFormat.validateDataset?.({ files: some, sidecars: [{ ...config, text }] })
     assert.deepStrictEqual(check(files.slice(0, 1), config.text), Result.succeed([]))
-    assert.include(String(check(files, config.text)), "it does not say of validation.jsonl what it must")
+    assert.include(String(check(files, config.text)), "no valid entry for validation.jsonl")
     const unmasked = config.text.replace("    message_field_training: train\n", "")
-    assert.include(String(check(files.slice(0, 1), unmasked)), "axolotl.yml: it does not say of train.jsonl")
+    assert.include(String(check(files.slice(0, 1), unmasked)), "axolotl.yml: no valid entry for train.jsonl")
   })
 })

@@ -39,7 +39,7 @@ const FILES: ReadonlyArray<DataFile> = [
 describe.each(SAMPLE_FORMATS)("%s", (name) => {
   const format = FORMATS[name]
 
-  it("makes the same lines of the fixtures", () => {
+  it("gives the recorded lines for the fixtures", () => {
     const lines = SESSIONS.flatMap((samples) => linesOf(format, samples)).map((line) =>
       "refused" in line ? JSON.stringify({ refused: line.refused }) : line.text
     )
@@ -47,7 +47,7 @@ describe.each(SAMPLE_FORMATS)("%s", (name) => {
     assert.strictEqual(text, golden(`${name}.jsonl`, text))
   })
 
-  it("makes the same files beside the data", () => {
+  it("gives the recorded sidecars", () => {
     const sidecars = format.sidecars?.(FILES) ?? []
     for (const sidecar of sidecars) assert.strictEqual(sidecar.text, golden(`${name}.${sidecar.name}`, sidecar.text))
     assert.isTrue(Result.isSuccess(format.validateDataset?.({ files: FILES, sidecars }) ?? Result.succeed([])))

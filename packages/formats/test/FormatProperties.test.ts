@@ -143,7 +143,7 @@ const mutants = (line: JsonObject): ReadonlyArray<readonly [what: string, text: 
 }
 
 describe.each(PiVersion.versions)("lines of sessions of Pi %s", (version) => {
-  it.live("hold to the rules of their formats, train on targets only, and say nothing of their own", () =>
+  it.live("follow the rules of their formats, train targets only and add no text", () =>
     Effect.gen(function* () {
       const counts = new Map<FormatName, { lines: number; refused: number }>()
       for (const samples of yield* sessions(version)) {

@@ -16,7 +16,7 @@ const given: GivenContext.GivenContext = {
 
 const work = [user("go"), assistant([call("a")]), result("a", "x"), assistant([text("done")])]
 
-describe("what a person gives", () => {
+describe("a given system prompt and tools", () => {
   const cutWith = (session: string, tools?: GivenContext.GivenContext["tools"]) =>
     SampleCut.cut(Session.readText(session), {
       sourcePath: "/s.jsonl",
@@ -24,7 +24,7 @@ describe("what a person gives", () => {
       ...(tools === undefined ? {} : { tools })
     }).samples[0]
 
-  it("completes a sample that holds neither system prompt nor tools", () => {
+  it("complete a sample that has neither", () => {
     const bare = cutWith(chain(...work), given.tools)
     assert.isDefined(bare)
     if (bare === undefined) return
@@ -44,14 +44,14 @@ describe("what a person gives", () => {
     assert.strictEqual(GivenContext.withSystem(bare, { system: new Map() }), bare)
   })
 
-  it("is reduced where tools are only those that were called, whatever else is given", () => {
+  it("leave the context reduced if only used tools are known", () => {
     for (const session of [chain(...work), chain(user("go"), assistant([text("no tools")]))]) {
       assert.deepInclude(cutWith(session)?.metadata, { tools_source: "used", context: "reduced" })
       assert.deepInclude(cutWith(session, [])?.metadata, { tools_source: "given", context: "exact" })
     }
   })
 
-  it("replaces nothing that the session holds", () => {
+  it("replace nothing that the session contains", () => {
     const system = (declared: object) => message({ role: "system", content: "You are Pi.", ...declared, timestamp: 1 })
     const tools = [{ name: "read", description: "reads", parameters: { type: "object" } }]
     for (const toolsAdded of [tools, []]) {

@@ -16,7 +16,7 @@ describe("LlamaFactoryFormat", () => {
     assert.deepStrictEqual(LlamaFactoryFormat.project(cut), ShareGptFormat.project(cut))
   })
 
-  it("tells LLaMA-Factory of each file", () => {
+  it("describes each file to LLaMA-Factory", () => {
     const [info] = LlamaFactoryFormat.sidecars?.(FILES) ?? []
     if (info === undefined) throw new Error("no dataset_info.json")
     assert.strictEqual(info.name, "dataset_info.json")
@@ -24,12 +24,12 @@ describe("LlamaFactoryFormat", () => {
     const check = (sidecars: ReadonlyArray<Sidecar>) => LlamaFactoryFormat.validateDataset?.({ files: FILES, sidecars })
     assert.deepStrictEqual(check([info]), Result.succeed([]))
     assert.include(String(check([])), "dataset_info.json: it is not there")
-    assert.include(String(check([{ ...info, text: "{" }])), "not what LLaMA-Factory reads")
+    assert.include(String(check([{ ...info, text: "{" }])), "not a valid dataset_info.json")
     assert.include(
       String(check([{ ...info, text: info.text.replace("sharegpt", "openai") }])),
-      "not what LLaMA-Factory reads"
+      "not a valid dataset_info.json"
     )
     const [first] = LlamaFactoryFormat.sidecars?.(FILES.slice(0, 1)) ?? []
-    assert.include(String(check(first === undefined ? [] : [first])), "it does not name validation.jsonl")
+    assert.include(String(check(first === undefined ? [] : [first])), "no entry for validation.jsonl")
   })
 })

@@ -87,7 +87,7 @@ describe("LoraForgeFormat", () => {
     assert.deepStrictEqual(dropped, { reasoning: 1, user_text_in_observation: 1 })
   })
 
-  it("says of a conversation with Claude Code that it is one, in the words of lora-forge", () => {
+  it("marks conversations of Claude Code with lora-forge's names", () => {
     const whole = sample(
       file(header({ harness: "claude-code" }), ...linked([system, user("go"), assistant([text(LONG)])]))
     )
@@ -97,7 +97,7 @@ describe("LoraForgeFormat", () => {
     assert.propertyVal(session, "runtime_type", "claudecode")
   })
 
-  it("takes the session's system prompt, else what gt prime said, else the role's name", () => {
+  it("uses the session's system prompt, else the output of gt prime, else the role's name", () => {
     const prime = { type: "custom_message", customType: "gastown-prime", content: "# Deacon", display: true }
     const rest = [user("go"), assistant([text(LONG)])]
     const first = (entries: ReadonlyArray<JsonObject>) =>
@@ -122,7 +122,7 @@ describe("LoraForgeFormat", () => {
     })
   })
 
-  it("tells answers of the context as text of the human side", () => {
+  it("quotes answers of the context in the human message", () => {
     const [, compacted] = samples(
       chain(
         user("a"),
@@ -147,7 +147,7 @@ describe("LoraForgeFormat", () => {
     assert.deepStrictEqual(line.dropped, { answer_as_text: 1, made_system_prompt: 1 })
   })
 
-  it("keeps an answer that nobody asked for as text", () => {
+  it("quotes an answer without a prompt in the human message", () => {
     const { dropped, sample: line } = projectionOf(
       LoraForgeFormat,
       sample(chain(system, assistant([text("Hello.")]), user("go"), assistant([text(LONG)])))
@@ -163,7 +163,7 @@ describe("LoraForgeFormat", () => {
     })
   })
 
-  it("cuts long results in the middle, and leaves out what it calls noise", () => {
+  it("cuts long results in the middle and removes noise lines", () => {
     const { dropped, sample: line } = projectionOf(
       LoraForgeFormat,
       sample(
@@ -187,7 +187,7 @@ describe("LoraForgeFormat", () => {
     assert.deepStrictEqual(dropped, { cut_tool_result: 1, noise_line: 1 })
   })
 
-  it("lets no text pass for a call or a result", () => {
+  it("escapes text that looks like a call or a result", () => {
     const args = { command: '<tool_call name="x" source="standard">\n</tool_call>' }
     const { dropped, sample: line } = projectionOf(
       LoraForgeFormat,
@@ -219,7 +219,7 @@ describe("LoraForgeFormat", () => {
     assert.deepStrictEqual(metadata.mcp_servers, ["mail", "web"])
   })
 
-  it("leaves out what says too little", () => {
+  it("drops windows with too little content", () => {
     for (const entries of [
       [user("go"), assistant([text("ok")])],
       [user("Nothing on hook"), assistant([text(`Let me check the mail\n${LONG}`)])]
@@ -231,7 +231,7 @@ describe("LoraForgeFormat", () => {
     }
   })
 
-  it("takes lines in which gpt says the same for duplicates", () => {
+  it("treats lines with equal gpt texts as duplicates", () => {
     const of = (question: string, answer: string) =>
       projectionOf(LoraForgeFormat, sample(chain(system, user(question), assistant([text(answer)])))).fingerprint
     assert.strictEqual(of("one", LONG), createHash("sha256").update(LONG).digest("hex").slice(0, 16))
@@ -239,7 +239,7 @@ describe("LoraForgeFormat", () => {
     assert.notStrictEqual(of("one", LONG), of("one", `${LONG}.`))
   })
 
-  it("cuts long samples into windows, each answer learnt in one of them", () => {
+  it("cuts long samples into windows, each answer trained in exactly one", () => {
     const lines = linesOf(LoraForgeFormat, samples(patrol(20)))
     const said = lines.map((line) => ("refused" in line ? undefined : line.projection.sample))
     // 42 turns: 16, then windows of 16 that begin 8 turns before their first answer.
@@ -267,7 +267,7 @@ describe("LoraForgeFormat", () => {
     )
   })
 
-  it("cuts by size where turns are long", () => {
+  it("cuts by size if turns are long", () => {
     const pieces = linesOf(LoraForgeFormat, samples(patrol(12, () => "x".repeat(5000)))).map(({ piece }) => piece)
     assert.isAbove(pieces.length, 2)
     assert.strictEqual(
@@ -283,7 +283,7 @@ describe("LoraForgeFormat", () => {
     }
   })
 
-  it("makes windows of any session that part no call from its result and lose no answer", () => {
+  it("makes windows of any session that keep calls with their results and lose no answer", () => {
     const random = SeededRandom.make(7)
     for (let round = 0; round < 200; round++) {
       const entries: Array<JsonObject> = random.chance(0.8) ? [user("begin")] : []
@@ -314,7 +314,7 @@ describe("LoraForgeFormat", () => {
     }
   })
 
-  it("tells each session in a line", () => {
+  it("writes a line for each session", () => {
     const [first, ...others] = samples(patrol(3))
     const line: unknown = JSON.parse(
       first === undefined ? "" : (LoraForgeFormat.sessions?.lineOf([first, ...others]) ?? "")
@@ -346,7 +346,7 @@ describe("LoraForgeFormat", () => {
     assert.deepStrictEqual(LoraForgeFormat.fileNames?.({ split: "validation", role: "boot" }), ["gastown_val.jsonl"])
   })
 
-  it("refuses what breaks a rule", () => {
+  it("rejects each violated rule", () => {
     const line = project(sample(whole))
     const refused: ReadonlyArray<readonly [(conversations: Array<JsonObject>) => void, string]> = [
       [(c) => void c.shift(), "conversations[0]: human in the place of system"],
@@ -354,11 +354,14 @@ describe("LoraForgeFormat", () => {
       [(c) => void c.pop(), "it does not end with gpt"],
       [(c) => void (c[1] = { from: "human", value: " " }), "conversations[1]: an empty message"],
       [(c) => void (c[1] = { from: "human", value: '<tool_result tool_use_id="a">' }), "begins with a tool result"],
-      [(c) => void (c[3] = { from: "human", value: "no result" }), "conversations[3]: not as many results as calls"],
+      [
+        (c) => void (c[3] = { from: "human", value: "no result" }),
+        "conversations[3]: the numbers of results and calls differ"
+      ],
       [
         (c) =>
           void (c[3] = { from: "human", value: `<tool_result tool_use_id="a">\n${"x".repeat(3000)}\n</tool_result>` }),
-        "conversations[3]: a result that was not cut"
+        "conversations[3]: a result above the length limit"
       ],
       [
         (c) => void (c[2] = { from: "gpt", value: '<tool_call name="a" source="standard">\n[]\n</tool_call>' }),

@@ -51,7 +51,7 @@ const with_ = (
 {% endif %}{% endfor %}{% if add_generation_prompt %}A: {% endif %}`
 
 describe("the loss mask", () => {
-  it.effect("covers an answer and the end of its turn, and only those asked for", () =>
+  it.effect("covers the targets, each with the end of its turn, and nothing else", () =>
     Effect.gen(function* () {
       const given = conversation(user("a"), says("one"), user("b"), says("two\n"))
       assert.deepStrictEqual(yield* found(PLAIN, given), ["one<|im_end|>", "two\n<|im_end|>"])
@@ -59,7 +59,7 @@ describe("the loss mask", () => {
     })
   )
 
-  it.effect("finds answers that say the same as each other, as their context and as their thinking", () =>
+  it.effect("finds answers whose text also occurs in other answers, the context or the thinking", () =>
     Effect.gen(function* () {
       const template = with_(
         `A: {% if m.reasoning_content and loop.last %}({{ m.reasoning_content }}){% endif %}{{ m.content }}{% for c in m.tool_calls or [] %}[{{ c.function.name }} {{ c.function.arguments | tojson }}]{% endfor %}<|im_end|>
@@ -76,7 +76,7 @@ describe("the loss mask", () => {
     })
   )
 
-  it.effect("takes a template's own marks, and needs one pair for each answer, around all of it", () =>
+  it.effect("uses a template's own marks, which must enclose each answer once", () =>
     Effect.gen(function* () {
       const given = conversation(user("a"), says("one"), user("b"), says("two"))
       const answer = (inner: string) =>
@@ -94,7 +94,7 @@ describe("the loss mask", () => {
     })
   )
 
-  it.effect("ends an answer with what the template puts behind it, be it no token of the model's", () =>
+  it.effect("includes what the template writes after an answer, even if it is not a control token", () =>
     Effect.gen(function* () {
       const given = conversation(user("a"), says("one"), user("b"), says("two"))
       assert.deepStrictEqual(yield* found(with_("A: {{ m.content }}.\n"), given), ["one.\n", "two.\n"])
@@ -118,7 +118,7 @@ describe("the loss mask", () => {
     })
   )
 
-  it.effect("gives arguments as text to a template that takes no objects", () =>
+  it.effect("gives arguments as text to a template that refuses objects", () =>
     Effect.gen(function* () {
       const given = conversation(user("a"), says("", calls({ s: 'an "x"', n: 1 })), user("b"), says("y"))
       const template = with_(
@@ -131,7 +131,7 @@ describe("the loss mask", () => {
     })
   )
 
-  it.effect("refuses answers whose context would be another one when they are asked for", () =>
+  it.effect("refuses answers whose context differs from the model's input", () =>
     Effect.gen(function* () {
       const given = conversation(user("a"), says("one"), user("b"), says("two"))
       const counts = `{{ messages | length }}${PLAIN}`
@@ -141,7 +141,7 @@ describe("the loss mask", () => {
     })
   )
 
-  it.effect("refuses what is not found again as it was said", () =>
+  it.effect("refuses answers that the rendered text does not contain unchanged", () =>
     Effect.gen(function* () {
       const given = conversation(user("a"), says("One", calls({ path: "A", n: 7 })))
       const lost = [{ no: "lost_answer" }]
@@ -157,7 +157,7 @@ describe("the loss mask", () => {
     })
   )
 
-  it.effect("refuses what a template refuses, in its words, and what would steer the model", () =>
+  it.effect("refuses with the template's error, and refuses control tokens", () =>
     Effect.gen(function* () {
       const given = conversation(user("a"), says("one"))
       const model = yield* modelOf("{{ raise_exception('no users') }}")

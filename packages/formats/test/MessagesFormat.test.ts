@@ -117,7 +117,7 @@ describe("MessagesFormat", () => {
     })
   })
 
-  it("ends on the last answer, whose calls have no results then", () => {
+  it("ends with the last answer, whose calls have no results", () => {
     const { messages } = sampleOf(
       chain(user("go"), assistant([call("a"), call("b")]), result("a", "x"), user("one"), user("two"))
     )
@@ -127,7 +127,7 @@ describe("MessagesFormat", () => {
     )
   })
 
-  it("writes a sample whose context holds answers as prompt and completion", () => {
+  it("writes a sample with answers in its context as prompt and completion", () => {
     const compacted = samples(
       chain(
         user("a"),
@@ -164,19 +164,25 @@ describe("MessagesFormat", () => {
     assert.include(String(MessagesFormat.validate(turned)), "completion[0]")
   })
 
-  it("accepts its own output, and refuses what breaks a rule", () => {
+  it("accepts its own output, and rejects each violated rule", () => {
     assert.isUndefined(refusal(() => undefined))
     const refused: ReadonlyArray<
       readonly [(sample: { messages: Array<JsonObject>; tools: Array<JsonObject> }) => void, string]
     > = [
       [({ messages }) => void messages.pop(), "the last message is not the assistant's"],
-      [({ messages }) => void messages.splice(0, 3), "messages[0]: a tool message that answers no open call"],
-      [({ messages }) => void messages.splice(4, 1), "messages[4]: a call of the assistant message before it has no"],
+      [({ messages }) => void messages.splice(0, 3), "messages[0]: a tool message without an open call"],
+      [
+        ({ messages }) => void messages.splice(4, 1),
+        "messages[4]: the assistant message before it has a call without a result"
+      ],
       [({ messages }) => void messages.push(messages[0]!, messages[7]!), "messages[8]: a system message"],
-      [({ messages }) => void (messages[3] = { ...messages[3], name: "read" }), "messages[3]: a tool message under"],
+      [
+        ({ messages }) => void (messages[3] = { ...messages[3], name: "read" }),
+        "messages[3]: a tool message whose name"
+      ],
       [
         ({ messages }) => void (messages[3] = { ...messages[3], tool_call_id: "b" }),
-        "messages[3]: a tool message under"
+        "messages[3]: a tool message whose name"
       ],
       [
         ({ messages }) => void (messages[3] = { ...messages[3], tool_call_id: "z" }),
@@ -192,7 +198,7 @@ describe("MessagesFormat", () => {
     for (const [change, message] of refused) assert.include(refusal(change) ?? "accepted", message)
   })
 
-  it("refuses arguments that are text, and says nothing of what they hold", () => {
+  it("refuses arguments that are text, without quoting them", () => {
     const refused = refusal(({ messages }) => {
       const call = { id: "a", type: "function", function: { name: "bash", arguments: "sk-secret" } }
       messages[2] = { role: "assistant", content: "", tool_calls: [call] }
@@ -202,7 +208,7 @@ describe("MessagesFormat", () => {
     assert.isTrue(Result.isFailure(MessagesFormat.validate("{")))
   })
 
-  it("takes text that shows an escaped surrogate for what it is", () => {
+  it("accepts text that contains an escaped surrogate", () => {
     const line = JSON.stringify(sampleOf(chain(user("\\ud83d"), assistant([text("ok")]))))
     assert.isTrue(Result.isSuccess(MessagesFormat.validate(line)))
   })

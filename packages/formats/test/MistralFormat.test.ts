@@ -35,7 +35,7 @@ describe("MistralFormat", () => {
     assert.deepStrictEqual(dropped, { reasoning: 1 })
   })
 
-  it("makes ids of nothing but those of the session", () => {
+  it("derives ids from the session's ids alone", () => {
     assert.deepStrictEqual(lineOf(MistralFormat, whole), lineOf(MistralFormat, whole))
     const other = sample(chain(user("other"), assistant([call("a")])))
     const idOf = (cut: typeof whole) => {
@@ -45,7 +45,7 @@ describe("MistralFormat", () => {
     assert.strictEqual(idOf(other), idOf(whole))
   })
 
-  it("weighs the answers of the context with 0", () => {
+  it("gives answers of the context the weight 0", () => {
     const [, continued] = samples(
       chain(
         user("a"),
@@ -62,7 +62,7 @@ describe("MistralFormat", () => {
     )
   })
 
-  it("begins with a person or a system prompt", () => {
+  it("begins with a user message or a system prompt", () => {
     const cut = sample(
       chain(assistant([text("Hello."), call("a")]), result("a", "x"), user("go"), assistant([text("done")]))
     )
@@ -82,18 +82,18 @@ describe("MistralFormat", () => {
     assert.include(refusal(MistralFormat, { messages: line.messages.slice(1) }), "begins with an answer")
   })
 
-  it("refuses what breaks a rule", () => {
+  it("rejects each violated rule", () => {
     const line = lineOf(MistralFormat, whole)
     const refused: ReadonlyArray<readonly [(messages: Array<JsonObject>) => void, string]> = [
       [(m) => void m.pop(), "the last message is not the assistant's"],
-      [(m) => void (m[2] = { ...m[2], tool_call_id: "a" }), "messages[2]: a tool message that answers no open call"],
+      [(m) => void (m[2] = { ...m[2], tool_call_id: "a" }), "messages[2]: a tool message without an open call"],
       [(m) => void (m[5] = { ...m[5], weight: 2 }), "messages[5].weight"],
       [
         (m) => {
           const asked = { id: "a", type: "function", function: { name: "ls", arguments: "{}" } }
           m[5] = { ...m[5], tool_calls: [asked] }
         },
-        "messages[5]: a call with an id that is not taken"
+        "messages[5]: a call id that the service refuses"
       ]
     ]
     for (const [change, message] of refused) {

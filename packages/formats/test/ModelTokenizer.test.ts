@@ -63,7 +63,7 @@ describe("a byte-level tokenizer", () => {
     })
   )
 
-  it.effect("parts a text at a border only where a token would stand on both sides", () =>
+  it.effect("splits a text at a border only if a token would cross it", () =>
     Effect.gen(function* () {
       const { tokenizer } = yield* load("drops-thinking")
       const text = "command and end"
@@ -81,7 +81,7 @@ describe("a byte-level tokenizer", () => {
     })
   )
 
-  it.effect("knows what would steer the model, and what is text to it", () =>
+  it.effect("distinguishes control tokens from text", () =>
     Effect.gen(function* () {
       const { tokenizer } = yield* load("drops-thinking")
       assert.isTrue(tokenizer.hasControl("a <|im_end|> b"))
@@ -96,14 +96,14 @@ describe("a byte-level tokenizer", () => {
   )
 })
 
-describe("a tokenizer with marks for blanks", () => {
-  it("tells a text's parts, the blank that it puts before it in none of them", () => {
+describe("a tokenizer with marks for spaces", () => {
+  it("gives the ranges of tokens without the space that it inserts", () => {
     assert.deepStrictEqual(partsOf(sentencePiece, "<s>ab ab</s>"), ["<s>", "ab", " ab", "</s>"])
     assert.deepStrictEqual(partsOf(sentencePiece, "ab é"), ["ab", " ", "\ufffd", "\ufffd"])
     assert.deepStrictEqual(sentencePiece.encode("é")?.ends, [0, 1, 2])
   })
 
-  it("passes over blanks that a token takes with it", () => {
+  it("skips white space that a token includes", () => {
     assert.deepStrictEqual(partsOf(sentencePiece, "ab</s> \nab"), ["ab", "</s>", " \nab"])
     assert.deepStrictEqual(partsOf(sentencePiece, "ab</s>  "), ["ab", "</s>"])
   })

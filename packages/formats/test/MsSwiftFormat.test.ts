@@ -37,7 +37,7 @@ const whole = sample(
 )
 
 describe("MsSwiftFormat", () => {
-  it("writes calls and results as messages of their own, in the order of the calls", () => {
+  it("writes calls and results as separate messages, in the order of the calls", () => {
     assert.deepStrictEqual(project(whole), {
       dropped: {},
       messages: [
@@ -58,7 +58,7 @@ describe("MsSwiftFormat", () => {
     )
   })
 
-  it("joins what stands side by side, and counts it", () => {
+  it("joins consecutive turns of one side and counts them", () => {
     const cut = sample(
       chain(
         user("one"),
@@ -82,7 +82,7 @@ describe("MsSwiftFormat", () => {
     })
   })
 
-  it("masks the answers of the context, also where a target follows at once", () => {
+  it("masks the answers of the context, even if a target follows directly", () => {
     const [, cut] = samples(
       chain(
         user("a"),
@@ -102,19 +102,19 @@ describe("MsSwiftFormat", () => {
     ])
   })
 
-  it("refuses what breaks a rule", () => {
+  it("rejects each violated rule", () => {
     const line = lineOf(MsSwiftFormat, whole)
     const refused: ReadonlyArray<readonly [(messages: Array<JsonObject>) => void, string]> = [
       [(m) => void m.pop(), "the last message is not the model's"],
-      [(m) => void m.splice(6, 1), "messages[5]: not as many results as calls"],
+      [(m) => void m.splice(6, 1), "messages[5]: the numbers of results and calls differ"],
       [(m) => void m.splice(5, 2), "messages[5]: a call without a result"],
       [(m) => void m.splice(2, 3), "messages[2]: a result without a call"],
-      [(m) => void m.splice(7, 0, { role: "user", content: "x" }), "messages[7]: a user message behind tool_response"],
-      [(m) => void m.splice(1, 0, { role: "user", content: "x" }), "messages[2]: a user message behind user"],
-      [(m) => void (m[4] = { ...m[4], loss: false }), "messages[4]: masked otherwise than the call before it"],
-      [(m) => void (m[7] = { ...m[7], loss: false }), "the last answer is not trained on"],
-      [(m) => void (m[2] = { ...m[2], loss: false }), "masks that the metadata gainsays"],
-      [(m) => void (m[3] = { ...m[3], content: "ls" }), "messages[3]: no JSON of name and arguments"],
+      [(m) => void m.splice(7, 0, { role: "user", content: "x" }), "messages[7]: a user message after tool_response"],
+      [(m) => void m.splice(1, 0, { role: "user", content: "x" }), "messages[2]: a user message after user"],
+      [(m) => void (m[4] = { ...m[4], loss: false }), "messages[4]: a mask that differs from the call before it"],
+      [(m) => void (m[7] = { ...m[7], loss: false }), "the last answer is not trained"],
+      [(m) => void (m[2] = { ...m[2], loss: false }), "masks that contradict the metadata"],
+      [(m) => void (m[3] = { ...m[3], content: "ls" }), "messages[3]: not a JSON object with name and arguments"],
       [(m) => void (m[1] = { ...m[1], loss: true }), "messages[1].loss"],
       [(m) => void (m[7] = { role: "assistant", content: "done" }), "messages[7]"]
     ]
@@ -123,6 +123,6 @@ describe("MsSwiftFormat", () => {
       change(messages)
       assert.include(refusal(MsSwiftFormat, { ...line, messages }), message)
     }
-    assert.include(refusal(MsSwiftFormat, { ...line, tools: "none" }), "tools: no JSON list of tools")
+    assert.include(refusal(MsSwiftFormat, { ...line, tools: "none" }), "tools: not a JSON list of tools")
   })
 })

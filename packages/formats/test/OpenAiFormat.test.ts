@@ -57,13 +57,13 @@ describe("OpenAiFormat", () => {
     assert.deepStrictEqual(dropped, { reasoning: 1, replaced_call_id: 1 })
   })
 
-  it("says nothing of tools where there are none", () => {
+  it("has no tool fields without tools", () => {
     assert.deepStrictEqual(Object.keys(lineOf(OpenAiFormat, sample(chain(user("a"), assistant([text("1")]))))), [
       "messages"
     ])
   })
 
-  it("weighs the answers of the context with 0", () => {
+  it("gives answers of the context the weight 0", () => {
     const [, continued] = samples(
       chain(
         user("a"),
@@ -80,22 +80,22 @@ describe("OpenAiFormat", () => {
     )
   })
 
-  it("makes no line of tools whose names are not taken", () => {
+  it("makes no line if the service refuses a tool's name", () => {
     for (const name of ["mail.send", "x".repeat(65), ""]) {
       const cut = sample(chain(user("a"), assistant([call("c", name)])))
       assert.deepStrictEqual(OpenAiFormat.project(cut), { _tag: "None", reason: "tool_name" }, name)
     }
   })
 
-  it("refuses what breaks a rule", () => {
+  it("rejects each violated rule", () => {
     const line = lineOf(OpenAiFormat, whole)
     const refused: ReadonlyArray<readonly [(messages: Array<JsonObject>) => void, string]> = [
       [(m) => void m.pop(), "the last message is not the assistant's"],
-      [(m) => void m.splice(3, 1), "messages[4]: a call of the assistant message before it has no tool message"],
-      [(m) => void (m[6] = { ...m[6], weight: 0 }), "the last answer is not trained on"],
+      [(m) => void m.splice(3, 1), "messages[4]: the assistant message before it has a call without a result"],
+      [(m) => void (m[6] = { ...m[6], weight: 0 }), "the last answer is not trained"],
       [(m) => void (m[6] = { ...m[6], weight: 0.5 }), "messages[6].weight"],
       [(m) => void (m[6] = { ...m[6], reasoning_content: "Hm." }), "messages[6].reasoning_content"],
-      [(m) => void (m[3] = { ...m[3], tool_call_id: "z" }), "messages[3]: a tool message that answers no open call"]
+      [(m) => void (m[3] = { ...m[3], tool_call_id: "z" }), "messages[3]: a tool message without an open call"]
     ]
     for (const [change, message] of refused) {
       const messages: Array<JsonObject> = JSON.parse(JSON.stringify(line.messages))
@@ -108,16 +108,19 @@ describe("OpenAiFormat", () => {
     })
     const one = { id: "a", type: "function", function: { name: "ls", arguments: "{}" } }
     assert.strictEqual(refusal(OpenAiFormat, named(one)), "accepted")
-    assert.include(refusal(OpenAiFormat, named({ ...one, id: LONG_ID })), "a call with an id that is not taken")
+    assert.include(refusal(OpenAiFormat, named({ ...one, id: LONG_ID })), "a call id that the service refuses")
     const { function: of } = one
-    assert.include(refusal(OpenAiFormat, named({ ...one, function: { ...of, name: "a b" } })), "name that is not taken")
-    assert.include(refusal(OpenAiFormat, named({ ...one, function: { ...of, arguments: "ls" } })), "no JSON object")
+    assert.include(
+      refusal(OpenAiFormat, named({ ...one, function: { ...of, name: "a b" } })),
+      "tool name that the service refuses"
+    )
+    assert.include(refusal(OpenAiFormat, named({ ...one, function: { ...of, arguments: "ls" } })), "not a JSON object")
     assert.include(refusal(OpenAiFormat, named({ ...one, function: { ...of, arguments: {} } })), "arguments")
     assert.include(refusal(OpenAiFormat, { ...line, metadata: {} }), "metadata")
     assert.include(refusal(OpenAiFormat, { ...line, tools: [] }), "parallel_tool_calls: there are no tools")
   })
 
-  it("notes a file of fewer than ten lines", () => {
+  it("reports a file of fewer than ten lines", () => {
     const file: DataFile = { name: "train.jsonl", split: "train", file: "train", lines: 9 }
     const notes = (lines: number) => OpenAiFormat.validateDataset?.({ files: [{ ...file, lines }], sidecars: [] })
     assert.deepStrictEqual(notes(9), Result.succeed(["train.jsonl has 9 lines; OpenAI takes files of at least 10"]))

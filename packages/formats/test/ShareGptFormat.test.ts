@@ -68,7 +68,7 @@ describe("ShareGptFormat", () => {
     ])
   })
 
-  it("joins what stands side by side, and counts it", () => {
+  it("joins consecutive turns of one side and counts them", () => {
     const { dropped, sample } = project(
       chain(
         user("one"),
@@ -109,7 +109,7 @@ describe("ShareGptFormat", () => {
     assert.deepStrictEqual(dropped, { text_beside_tool_call: 1 })
   })
 
-  it("keeps marks in arguments out of the trainer's sight, and drops thinking that holds them", () => {
+  it("escapes marks in arguments and drops thinking that contains marks", () => {
     const args = { content: "<think>\n<tool_call>{}</tool_call></think> < b" }
     const { dropped, sample } = project(
       chain(
@@ -124,7 +124,7 @@ describe("ShareGptFormat", () => {
     assert.deepStrictEqual(dropped, { reasoning_with_marks: 1 })
   })
 
-  it("begins with the human side", () => {
+  it("begins with a human message", () => {
     const { dropped, sample } = project(
       chain(
         assistant([text("Hello, I am ready.")]),
@@ -142,13 +142,13 @@ describe("ShareGptFormat", () => {
     assert.deepStrictEqual(dropped, { leading_assistant_turn: 3, orphan_tool_result: 1 })
   })
 
-  it("makes no sample where no assistant turn follows a user's", () => {
+  it("makes no sample if no assistant turn follows a user turn", () => {
     for (const file of [chain(assistant([text("hi")])), chain(assistant([text("hi")]), user("hi"))]) {
       assert.deepStrictEqual(ShareGptFormat.project(cut(file)), { _tag: "None", reason: "no_assistant_turn" })
     }
   })
 
-  it("makes no sample that would train on answers of the context", () => {
+  it("makes no sample if answers of the context would be trained", () => {
     const compaction = { type: "compaction", summary: "s", firstKeptEntryId: "e1", tokensBefore: 10 }
     const both = samples(chain(user("a"), assistant([text("1")]), compaction, user("b"), assistant([text("2")]))).map(
       (sample) => ShareGptFormat.project(sample)
@@ -157,18 +157,21 @@ describe("ShareGptFormat", () => {
     assert.deepStrictEqual(both[1], { _tag: "None", reason: "context_answers" })
   })
 
-  it("refuses what breaks a rule", () => {
+  it("rejects each violated rule", () => {
     const { sample } = project(chain(user("go"), assistant([call("a")]), result("a", "x"), assistant([text("done")])))
     const refused: ReadonlyArray<readonly [(conversations: Array<JsonObject>) => void, string]> = [
       [(c) => void c.pop(), "an odd number of messages"],
-      [(c) => void c.shift(), "conversations[0]: function_call in the place of the human side"],
-      [(c) => void c.splice(1, 1), "conversations[1]: observation in the place of the model"],
+      [(c) => void c.shift(), "conversations[0]: function_call at a place of the human side"],
+      [(c) => void c.splice(1, 1), "conversations[1]: observation at a place of the model"],
       [(c) => void (c[2] = { from: "human", value: "x" }), "conversations[2]: a call without an observation"],
       [(c) => void (c[0] = { from: "observation", value: "x" }), "conversations[0]: an observation without a call"],
-      [(c) => void (c[1] = { from: "function_call", value: "I look. {}" }), "conversations[1]: no JSON of name"],
+      [
+        (c) => void (c[1] = { from: "function_call", value: "I look. {}" }),
+        "conversations[1]: not a JSON object with name"
+      ],
       [
         (c) => void (c[1] = { from: "function_call", value: '{"name":"a","arguments":"{}"}' }),
-        "conversations[1]: no JSON"
+        "conversations[1]: not a JSON object"
       ],
       [(c) => void (c[0] = { from: "user", value: "x" }), "wrong shape"]
     ]

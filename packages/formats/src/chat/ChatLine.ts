@@ -1,6 +1,6 @@
 /**
- * Lines of chat formats read back as conversations: `messages`, or `prompt` and what follows it, with arguments and tools
- * as JSON or as its text. Which answers are learnt is what the line's trainer would make of it.
+ * Reads lines of chat formats back as conversations: `messages`, or `prompt` and its completion, with arguments and
+ * tools as JSON or as text. The targets are the answers that the line's trainer would train.
  */
 import { type Json, type JsonObject, isArray, isObject, objectAt, stringAt } from "@pi-sessions/core/Json"
 import * as Result from "effect/Result"
@@ -25,7 +25,7 @@ export const isChat = (format: FormatName): boolean => CHAT_FORMATS.has(format)
 
 export interface LearntConversation {
   readonly conversation: Conversation
-  /** Indexes of the messages that are to be learnt. */
+  /** Indexes of the messages that are trained. */
   readonly targets: ReadonlyArray<number>
 }
 
@@ -37,7 +37,7 @@ const listAt = (line: JsonObject, key: string): ReadonlyArray<JsonObject> => {
   return isArray(list) ? list.filter(isObject) : []
 }
 
-/** Members without a value are none: columns of tables have them. */
+/** Null members are absent members: columns of tables have them. */
 const withoutNulls = (object: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(object).filter(([, member]) => member !== null && member !== undefined))
 
@@ -49,7 +49,7 @@ const callOf = (call: JsonObject): JsonObject => {
   return { ...call, function: { ...called, arguments: parsed(called["arguments"]) } }
 }
 
-/** A message as templates take it: arguments as an object, the tool's name on its result. */
+/** A message as templates expect it: arguments as an object, the tool's name on its result. */
 const messageOf = (given: JsonObject, names: Map<string, string>): JsonObject => {
   const message = withoutNulls(given)
   if (message["role"] === "tool") {
@@ -66,7 +66,7 @@ const messageOf = (given: JsonObject, names: Map<string, string>): JsonObject =>
 const isLearnt = ({ role, train, weight }: JsonObject): boolean =>
   role === "assistant" && train !== false && weight !== 0
 
-/** The conversation of messages, those from an index on being learnt where they are not masked. */
+/** A conversation; unmasked answers from index `first` on are targets. */
 const conversationOf = (
   line: JsonObject,
   given: ReadonlyArray<JsonObject>,
@@ -81,7 +81,7 @@ const conversationOf = (
   return { conversation: { messages: messages.success, tools: tools.success, date }, targets }
 }
 
-/** The conversations of a line: two of one with a chosen and a rejected answer. None where it is no line of a chat. */
+/** The conversations of a line: two for a preference pair, none if the line is not a chat. */
 export const conversationsIn = (text: string): ReadonlyArray<LearntConversation> => {
   const line = JsonText.parseObject(text)
   if (line === undefined) return []

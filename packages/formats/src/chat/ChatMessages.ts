@@ -1,6 +1,6 @@
 /**
- * Chat messages: OpenAI's shape, which TRL, Axolotl, OpenAI itself and Mistral read, each with additions of its own. A
- * user turn of tool results is a tool message for each; consecutive messages of one role stay as they are.
+ * Chat messages in OpenAI's shape, which TRL, Axolotl, OpenAI and Mistral read, each with its own additions. A user
+ * turn of tool results becomes one tool message for each. Consecutive messages of one role are not joined.
  */
 import * as Schema from "effect/Schema"
 import { AnyJson, type Loose } from "@pi-sessions/core/Json"
@@ -37,7 +37,7 @@ export type TextFunctionCall = typeof TextFunctionCall.Type
 export const AssistantMessage = Schema.Struct({
   role: Schema.Literal("assistant"),
   content: Schema.String,
-  /** The thinking. */
+  /** Thinking. */
   reasoning_content: Schema.optionalKey(Schema.String),
   tool_calls: Schema.optionalKey(Schema.NonEmptyArray(FunctionCall))
 })
@@ -89,7 +89,7 @@ const isChatMessage = (value: unknown): value is ChatMessage => {
   }
 }
 
-/** What `Schema.NonEmptyArray(ChatMessage)` takes, told a few times faster, and with no word of what is wrong. */
+/** Accepts the same as `Schema.NonEmptyArray(ChatMessage)`, several times faster, without saying what is wrong. */
 export const QuickMessages = Schema.declare(
   (value): value is readonly [ChatMessage, ...ReadonlyArray<ChatMessage>] =>
     Array.isArray(value) && value.length > 0 && value.every(isChatMessage)
@@ -98,7 +98,7 @@ export const QuickMessages = Schema.declare(
 export const ChatTools = Schema.Array(Schema.Struct({ type: Schema.Literal("function"), function: ToolDefinition }))
 export type ChatTools = typeof ChatTools.Type
 
-/** The tools of a sample as a chat declares them. */
+/** The tools of a sample, as a chat declares them. */
 export const toolsOf = (sample: TrainingSample): ChatTools =>
   sample.tools.map((tool) => ({ type: "function" as const, function: tool }))
 
@@ -133,20 +133,20 @@ export const messagesOf = (turn: Turn): ReadonlyArray<ChatMessage> => {
   }
 }
 
-/** The files of the images that the messages of a sample show, in the order of their marks, up to its last answer. */
+/** The image files in the messages of a sample up to its last answer, in the order of their marks. */
 export const imagesOf = ({ turns }: TrainingSample): ReadonlyArray<string> =>
   turns
     .slice(0, turns.findLastIndex((turn) => turn.role === "assistant") + 1)
     .flatMap(({ images = [], tool_results }) => [...tool_results.flatMap((result) => result.images ?? []), ...images])
 
-/** A message, and whether it is to be learnt. */
+/** A message, and whether it is trained. */
 export interface MarkedMessage {
   readonly message: ChatMessage
-  /** Of answers only. */
+  /** True of answers only. */
   readonly isTarget: boolean
 }
 
-/** The messages of a sample up to its last answer. What follows that is counted by the caller: nothing is learnt from it. */
+/** The messages of a sample up to its last answer. The caller counts the rest, from which nothing is trained. */
 export const markedMessages = (
   sample: TrainingSample
 ): { readonly messages: ReadonlyArray<MarkedMessage>; readonly trailing: number } => {
@@ -166,7 +166,7 @@ export const withTextArguments = (call: FunctionCall): TextFunctionCall => ({
   function: { name: call.function.name, arguments: JSON.stringify(call.function.arguments) }
 })
 
-/** What the rules of order look at. */
+/** The parts of messages that the rules of order need. */
 export type OrderedMessage =
   | { readonly role: "system" | "user"; readonly content: string }
   | {
@@ -179,28 +179,28 @@ export type OrderedMessage =
     }
   | { readonly role: "tool"; readonly tool_call_id: string; readonly name?: string }
 
-/** A broken rule: where, and which. */
+/** A violated rule: its position and the rule. */
 export type BrokenRule = readonly [at: string, issue: string]
 
 /**
- * The first broken rule among those that a shape cannot say: every call has its result behind it, except those of the
- * last answer; every result its call; the end is an answer.
+ * Returns the first violated rule of order: every call has its result after it, except those of the last answer; every
+ * result has its call; the last message is an answer.
  */
 export const brokenOrder = (messages: ReadonlyArray<OrderedMessage>): BrokenRule | undefined => {
-  /** Calls of the latest assistant message that have no result yet. */
+  /** Calls of the latest assistant message without a result so far. */
   let open = new Map<string, string>()
   for (const [index, message] of messages.entries()) {
     const at = `messages[${index}]`
     if (message.role === "tool") {
       const name = open.get(message.tool_call_id)
-      if (name === undefined) return [at, "a tool message that answers no open call of the assistant message before it"]
+      if (name === undefined) return [at, "a tool message without an open call before it"]
       if (message.name !== undefined && name !== message.name) {
-        return [at, "a tool message under another name than its call"]
+        return [at, "a tool message whose name differs from its call"]
       }
       open.delete(message.tool_call_id)
       continue
     }
-    if (open.size > 0) return [at, "a call of the assistant message before it has no tool message"]
+    if (open.size > 0) return [at, "the assistant message before it has a call without a result"]
     if (message.role === "system" && index > 0) return [at, "a system message that is not the first"]
     if (message.role !== "assistant") continue
     const calls = message.tool_calls ?? []
@@ -209,25 +209,25 @@ export const brokenOrder = (messages: ReadonlyArray<OrderedMessage>): BrokenRule
     if (open.size < calls.length) return [at, "two calls with one id"]
     const isNoObject = ({ function: { arguments: args } }: (typeof calls)[number]) =>
       typeof args === "string" && JsonText.parseObject(args) === undefined
-    if (calls.some(isNoObject)) return [at, "arguments that are no JSON object"]
+    if (calls.some(isNoObject)) return [at, "arguments that are not a JSON object"]
   }
   return messages.at(-1)?.role === "assistant" ? undefined : ["messages", "the last message is not the assistant's"]
 }
 
-/** Every mark of an image has its file, and every file its mark. */
+/** Requires a file for every image mark, and a mark for every file. */
 export const brokenImages = (
   messages: ReadonlyArray<OrderedMessage & { readonly content: string }>,
   images: ReadonlyArray<string> | undefined
 ): BrokenRule | undefined => {
   if (images === undefined) return undefined
   const other = images.findIndex((name) => !IMAGE_NAME.test(name))
-  if (other >= 0) return [`images[${other}]`, "no name of an image's file"]
+  if (other >= 0) return [`images[${other}]`, "not the name of an image file"]
   const shown = messages.filter(({ role }) => role === "user" || role === "tool")
   const marks = shown.reduce((sum, { content }) => sum + content.split(IMAGE).length - 1, 0)
-  return marks === images.length ? undefined : ["images", "not as many as the messages show"]
+  return marks === images.length ? undefined : ["images", "their number differs from the number of image marks"]
 }
 
-/** Tools are told apart by their names. */
+/** Requires distinct tool names. */
 export const brokenTools = (
   tools: ReadonlyArray<{ readonly function: { readonly name: string } }>
 ): BrokenRule | undefined =>

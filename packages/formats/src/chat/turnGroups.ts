@@ -1,17 +1,17 @@
-/** Turns of one side that follow each other, for formats that want the sides to take turns. */
+/** Groups consecutive turns of one side, for formats in which the sides alternate. */
 import { type DropTally } from "@pi-sessions/samples/DropCounts"
 import { type TrainingSample } from "@pi-sessions/samples/TrainingSample"
 import { type ToolCall, type Turn } from "@pi-sessions/samples/Turn"
 
-/** Consecutive turns of one side; of assistants all are targets or none is. */
+/** Consecutive turns of one side. Of assistant turns, all are targets or none is. */
 export interface TurnGroup {
   readonly role: "user" | "assistant"
-  /** Of assistants. */
+  /** True of assistant turns only. */
   readonly isTarget: boolean
   readonly turns: Array<Turn>
 }
 
-/** The turns without the system's, in groups. */
+/** The turns in groups, without the system turn. */
 export const groupsOf = ({ first_target, turns }: TrainingSample): Array<TurnGroup> => {
   const groups: Array<TurnGroup> = []
   for (const [at, turn] of turns.entries()) {
@@ -35,7 +35,7 @@ export const answersTo = (calls: ReadonlyArray<ToolCall>, group: TurnGroup) => {
   return calls.flatMap((call) => results.filter((result) => result.tool_call_id === call.id))
 }
 
-/** Takes out what follows the last answer, and counts it. */
+/** Removes the groups after the last answer and counts them. */
 export const dropTrailing = (groups: Array<TurnGroup>, dropped: DropTally): void => {
   const last = groups.at(-1)
   if (last?.role !== "user") return
@@ -45,10 +45,10 @@ export const dropTrailing = (groups: Array<TurnGroup>, dropped: DropTally): void
 
 const MARKS = /<\/?(?:think|tool_call)>/u
 
-/** Whether a text holds the marks that set thinking or calls apart. */
+/** Whether a text contains the marks of thinking or calls. */
 export const holdsMarks = (text: string): boolean => MARKS.test(text)
 
-/** The thinking of a group as LLaMA-Factory and ms-swift want it before the text; empty when there is none. */
+/** The thinking of a group as LLaMA-Factory and ms-swift expect it before the text; empty if there is none. */
 export const thinkingOf = (group: TurnGroup, dropped: DropTally): string => {
   const thoughts = group.turns.flatMap((turn) => turn.metadata.reasoning ?? [])
   const kept = thoughts.filter((thought) => !holdsMarks(thought))
@@ -56,5 +56,5 @@ export const thinkingOf = (group: TurnGroup, dropped: DropTally): string => {
   return kept.length === 0 ? "" : `<think>\n${kept.join("\n\n")}\n</think>\n\n`
 }
 
-/** JSON in which no such mark can be found. */
+/** JSON with the `<` of such marks escaped. */
 export const withoutMarks = (json: string): string => json.replaceAll(/<(?=\/?(?:think|tool_call)>)/gu, "\\u003c")

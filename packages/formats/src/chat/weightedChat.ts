@@ -1,4 +1,4 @@
-/** Chat messages as OpenAI and Mistral take them for fine-tuning: a weight on each answer, arguments as JSON text. */
+/** Chat messages for fine-tuning at OpenAI and Mistral: a weight on each answer, arguments as JSON text. */
 import * as Schema from "effect/Schema"
 import {
   type BrokenRule,
@@ -22,7 +22,7 @@ export const WeightedMessage = Schema.Union([
     role: Schema.Literal("assistant"),
     content: Schema.String,
     tool_calls: Schema.optionalKey(Schema.NonEmptyArray(TextFunctionCall)),
-    /** 1 where it is a target. */
+    /** 1: target. 0: context. */
     weight: Schema.Literals([0, 1])
   }),
   Schema.Struct({ role: Schema.Literal("tool"), tool_call_id: Schema.String, content: Schema.String })
@@ -37,7 +37,7 @@ export type WeightedSample = typeof WeightedSample.Type
 
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/u
 
-/** Whether both services take the names of all tools that a sample declares and calls. */
+/** Whether both services accept the names of all declared and called tools. */
 export const takesTools = ({ tools, turns }: TrainingSample): boolean =>
   tools.every(({ name }) => TOOL_NAME.test(name)) &&
   turns.every((turn) => turn.tool_calls.every(({ name }) => TOOL_NAME.test(name)))
@@ -65,7 +65,7 @@ const messageOf = (
   return { role, content, tool_calls: [callOf(first), ...others.map(callOf)], weight }
 }
 
-/** The messages of a sample, with the ids of its calls as the service takes them. */
+/** The messages of a sample, with call ids that the service accepts. */
 export const weightedMessages = (
   sample: TrainingSample,
   idOf: (id: string) => string,
@@ -76,19 +76,20 @@ export const weightedMessages = (
   return messages.map(({ isTarget, message }) => messageOf(message, isTarget, idOf, dropped))
 }
 
-/** The first broken rule among those that a shape cannot say. */
+/** The first violated rule that the schema cannot express. */
 export const brokenRule = ({ messages, tools = [] }: WeightedSample, callId: RegExp): BrokenRule | undefined => {
   for (const [index, message] of messages.entries()) {
     if (message.role !== "assistant") continue
     const calls = message.tool_calls ?? []
-    if (calls.some(({ id }) => !callId.test(id))) return [`messages[${index}]`, "a call with an id that is not taken"]
+    if (calls.some(({ id }) => !callId.test(id))) return [`messages[${index}]`, "a call id that the service refuses"]
     if (calls.some((call) => !TOOL_NAME.test(call.function.name))) {
-      return [`messages[${index}]`, "a call of a name that is not taken"]
+      return [`messages[${index}]`, "a tool name that the service refuses"]
     }
   }
-  if (tools.some((tool) => !TOOL_NAME.test(tool.function.name))) return ["tools", "a name that is not taken"]
+  if (tools.some((tool) => !TOOL_NAME.test(tool.function.name)))
+    return ["tools", "a tool name that the service refuses"]
   const weights = messages.flatMap((message) => (message.role === "assistant" ? [message.weight] : []))
-  if (weights.at(-1) !== 1) return ["messages", "the last answer is not trained on"]
-  if (weights.includes(0, weights.indexOf(1))) return ["messages", "a masked answer behind one that is not"]
+  if (weights.at(-1) !== 1) return ["messages", "the last answer is not trained"]
+  if (weights.includes(0, weights.indexOf(1))) return ["messages", "a masked answer after a trained one"]
   return brokenOrder(messages) ?? brokenTools(tools)
 }

@@ -1,7 +1,6 @@
 /**
- * What a line of a dataset says, part by part, and which parts its trainer learns when it is set up as the card says: for
- * people who look at lines. It goes by the shapes that the formats share (messages, conversations, prompts with an end),
- * not by their names.
+ * The parts of a dataset line, and which of them the trainer trains when set up as the card says. For people who
+ * inspect lines. Goes by the shapes that formats share (messages, conversations, prompts), not by their names.
  */
 import { type Json, type JsonObject, isArray, isObject, objectAt, stringAt } from "@pi-sessions/core/Json"
 import * as ValueText from "@pi-sessions/core/ValueText"
@@ -10,11 +9,11 @@ import { IGNORED } from "../TokensFormat.ts"
 import * as JsonText from "@pi-sessions/core/JsonText"
 
 export interface LinePart {
-  /** Who speaks, as the format calls it: `assistant`, `gpt`, `tool_call`. */
+  /** The format's name of the speaker: `assistant`, `gpt`, `tool_call`. */
   readonly who: string
-  /** `rejected`: a trainer of preferences learns to say the other one. */
+  /** `rejected`: the answer that a preference trainer learns to avoid. */
   readonly as: "learnt" | "read" | "rejected"
-  /** What is beside `who`: the name of a tool; often empty. */
+  /** Additional to `who`: a tool's name; often empty. */
   readonly about: string
   readonly thinking: string
   readonly text: string
@@ -22,13 +21,13 @@ export interface LinePart {
 }
 
 export interface LineContent {
-  /** Empty for a line that holds no words, as one of tokens without the model that it is for. */
+  /** Empty for a line without text, such as tokens without their model. */
   readonly parts: ReadonlyArray<LinePart>
-  /** How many tools it offers. */
+  /** Number of declared tools. */
   readonly tools: number
 }
 
-/** The parts of a line, in the order in which the model reads them; of tokens where their model is given. */
+/** Returns the parts of a line in the order in which the model reads them. Token ids need their model. */
 export const of = (line: string, model?: Pick<LocalModel, "tokenizer">): LineContent => {
   const value = JsonText.parse(line)
   if (!isObject(value)) return { parts: [], tools: 0 }
@@ -51,7 +50,7 @@ export const of = (line: string, model?: Pick<LocalModel, "tokenizer">): LineCon
 const partsOf = (list: Json | undefined, as: (message: JsonObject) => LinePart["as"]): ReadonlyArray<LinePart> =>
   isArray(list) ? list.filter(isObject).map((message) => partOf(message, as(message))) : []
 
-/** A part for each run of tokens that are all learnt, or none of them. */
+/** One part for each run of tokens with the same mask. */
 const tokenParts = (value: JsonObject, { tokenizer }: Pick<LocalModel, "tokenizer">): ReadonlyArray<LinePart> => {
   const numbers = (key: string): ReadonlyArray<number> => {
     const list = value[key]
@@ -80,10 +79,10 @@ const tokenParts = (value: JsonObject, { tokenizer }: Pick<LocalModel, "tokenize
 
 const whoOf = (message: JsonObject): string => stringAt(message, "role") ?? stringAt(message, "from") ?? ""
 
-/** The model's side, by all the names that it has. */
+/** The model's side, in all formats. */
 const ANSWERS = new Set(["assistant", "gpt", "function_call", "tool_call"])
 
-/** Where a format has masks they decide; else every answer is learnt. */
+/** Masks decide if the format has them; else every answer is trained. */
 const isLearnt = (message: JsonObject): boolean => {
   const { loss, train, weight } = message
   return ANSWERS.has(whoOf(message)) && train !== false && loss !== false && weight !== 0
@@ -101,7 +100,7 @@ const partOf = (message: JsonObject, as: LinePart["as"]): LinePart => {
   }
 }
 
-/** Text, or the texts among the blocks of a content, `[image]` where a picture stands. */
+/** The text, or the text blocks of a content, with `[image]` for each image. */
 const textOf = (content: Json | undefined): string => {
   if (typeof content === "string") return content
   if (!isArray(content)) return content === undefined || content === null ? "" : ValueText.stringify(content)

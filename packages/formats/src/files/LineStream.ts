@@ -1,4 +1,4 @@
-/** The lines of a file, read in pieces: its size does not matter, that of its lines does. */
+/** The lines of a file as a stream. Memory depends on the length of lines, not on the size of the file. */
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Stream from "effect/Stream"
@@ -7,19 +7,19 @@ import { type SessionFileError, fromPlatform } from "@pi-sessions/session-file/S
 export interface FileLine {
   /** Without the newline. */
   readonly bytes: Uint8Array
-  /** Of its first byte. */
+  /** Offset of the first byte in the file. */
   readonly byteOffset: number
 }
 
 const CHUNK_BYTES = 1 << 20
 const NEWLINE = 0x0a
 
-/** The lines that end in each piece of the file, in order; the last one may lack its newline. */
+/** The lines that end in each chunk of the file, in order. The last line can lack its newline. */
 export const lines = (path: string): Stream.Stream<ReadonlyArray<FileLine>, SessionFileError, FileSystem.FileSystem> =>
   Stream.unwrap(
     Effect.map(FileSystem.FileSystem, (fs) => {
       let byteOffset = 0
-      /** The beginning of a line that goes on in the next piece. */
+      /** The start of a line that continues in the next chunk. */
       let parts: Array<Uint8Array> = []
       const lineOf = (last: Uint8Array): FileLine => {
         const bytes = parts.length === 0 ? last : Buffer.concat([...parts, last])

@@ -1,10 +1,10 @@
 /**
- * Parquet files made of files of lines, and read as lines again. Neither way holds more of a file than one row group, and
- * row groups are bounded by the bytes of their lines, so that memory does not grow with the dataset.
+ * Converts files of lines to Parquet files and back. Both directions keep at most one row group in memory, and row
+ * groups are limited by the bytes of their lines, so memory does not grow with the dataset.
  *
- * A column is text, JSON, a number, a flag, or a list or struct of such. JSON stands as text under Parquet's own mark for
- * JSON: Arrow would give every row all the members that the objects of any row have. Whoever does not know the mark reads
- * text. A column that is null is null; a member of a struct that is null is not there.
+ * A column is text, JSON, a number, a boolean, or a list or struct of these. JSON is text with Parquet's logical type
+ * JSON: as a struct, Arrow would give every row the members of all rows. Readers without support for this type return
+ * text. A null column is null; a null member of a struct is absent.
  */
 import { createHash } from "node:crypto"
 import * as Effect from "effect/Effect"
@@ -19,35 +19,34 @@ import * as LineStream from "./LineStream.ts"
 import * as ParquetLayout from "./parquetLayout.ts"
 import * as ParquetPages from "./parquetPages.ts"
 
-/** What a column, an item or a member holds. */
+/** The type of a column, an item or a member. */
 export type Column = { readonly isOptional?: boolean } & (
   | { readonly _tag: "Text" | "Json" | "Int" | "Flag" }
   | { readonly _tag: "List"; readonly item: Column }
   | { readonly _tag: "Struct"; readonly members: Columns }
 )
 
-/** In the order in which they stand in the file. */
+/** In file order. */
 export interface Columns {
   readonly [name: string]: Column
 }
 
 export const text: Column = { _tag: "Text" }
-/** Any JSON value. */
 export const json: Column = { _tag: "Json" }
-/** Of 32 bits. */
+/** A 32-bit integer. */
 export const int: Column = { _tag: "Int" }
 export const flag: Column = { _tag: "Flag" }
 export const list = (item: Column): Column => ({ _tag: "List", item })
 export const struct = (members: Columns): Column => ({ _tag: "Struct", members })
-/** A column that may be null, or a member that may be missing. */
+/** A column that can be null, or a member that can be absent. */
 export const optional = (column: Column): Column => ({ ...column, isOptional: true })
 
-/** Bytes of lines in a row group, unless one line has more. */
+/** Bytes of lines in a row group, unless one line is larger. */
 const GROUP_BYTES = 8 << 20
 
 /**
- * Makes the file `target`, which must not exist, of the rows that the lines of `source` hold: JSON objects of one shape,
- * whose columns `columnsOf` tells from the first of them. The same lines give the same bytes.
+ * Writes the file `target`, which must not exist, from the lines of `source`: JSON objects of one shape, whose columns
+ * `columnsOf` derives from the first. Equal lines give equal bytes.
  */
 export const fromLines = Effect.fn("ParquetFile.fromLines")(function* (
   source: string,
@@ -80,7 +79,7 @@ export const fromLines = Effect.fn("ParquetFile.fromLines")(function* (
       if (group.length === 0) return
       const into = (writer ??= start())
       const columnData = dataOf(columns ?? {}, group)
-      // The bytes go to memory, so nothing is waited for.
+      // The library writes to memory, so this does not block.
       yield* Effect.try({
         try: () => void into.write({ columnData, rowGroupSize: group.length }),
         catch: () => noRow(source, `one of lines ${rows + 1} to ${rows + group.length}`)
@@ -106,7 +105,7 @@ export const fromLines = Effect.fn("ParquetFile.fromLines")(function* (
     )
     yield* writeGroup
     writer ??= start()
-    // Rows hold JSON as text already; only its reader is to know.
+    // The rows already contain JSON as text; only the reader needs the logical type.
     writer.schema = schemaOf(columns ?? {}, "JSON")
     void writer.finish()
     yield* flush
@@ -117,17 +116,17 @@ export const fromLines = Effect.fn("ParquetFile.fromLines")(function* (
 })
 
 const noRow = (path: string, line: string): SessionFileError =>
-  new SessionFileError({ path, operation: "read", reason: `${line} is no row of these columns` })
+  new SessionFileError({ path, operation: "read", reason: `${line} does not have the columns of the first row` })
 
 const dataOf = (columns: Columns, rows: ReadonlyArray<JsonObject>) =>
   Object.entries(columns).map(([name, column]) => ({
     name,
     data: rows.map((row) => stored(row[name], column)),
-    // The smallest and the largest of texts that are no names say nothing.
+    // Minimum and maximum are useless for texts that are not names.
     statistics: column._tag !== "List" && column._tag !== "Json"
   }))
 
-/** A value as the writer takes it: JSON as text. */
+/** A value as the writer expects it: JSON as text. */
 const stored = (value: Json | undefined, column: Column): unknown => {
   if (value === undefined) return undefined
   if (column._tag === "Json") return value === null && column.isOptional === true ? undefined : JSON.stringify(value)
@@ -178,10 +177,10 @@ const elementsOf = (name: string, column: Column, jsonAs: "UTF8" | "JSON"): Read
   }
 }
 
-/** Where a Parquet file says how long its footer is. */
+/** The last bytes of a Parquet file: the footer's length and the magic number. */
 const TAIL_BYTES = 8
 
-/** The rows of a Parquet file as lines of JSON, those of one row group after the other. */
+/** Returns the rows of a Parquet file as JSON lines, one row group after the other. */
 export const readLines = (
   path: string
 ): Stream.Stream<ReadonlyArray<string>, SessionFileError, FileSystem.FileSystem> =>
@@ -191,7 +190,7 @@ export const readLines = (
       const fs = yield* FileSystem.FileSystem
       const failed = fromPlatform(path, "read")
       const broken = (): SessionFileError =>
-        new SessionFileError({ path, operation: "read", reason: "it is no Parquet file, or a damaged one" })
+        new SessionFileError({ path, operation: "read", reason: "not a Parquet file, or a damaged one" })
       const file = yield* fs.open(path, { flag: "r" }).pipe(Effect.mapError(failed))
       const size = Number((yield* Effect.mapError(file.stat, failed)).size)
       const read = Effect.fnUntraced(function* (start: number, end: number) {
@@ -207,7 +206,7 @@ export const readLines = (
       })
       const tail = new DataView(yield* read(size - TAIL_BYTES, size))
       const footer = yield* read(size - TAIL_BYTES - tail.getUint32(0, true), size)
-      // What the library finds wrong it throws, and what it does not look at it may wait for in vain.
+      // The library throws on some damage and waits forever on other damage.
       const checked = yield* Effect.try({
         try: () => {
           const metadata = hyparquet.parquetMetadata(footer, { geoparquet: false })
@@ -235,7 +234,7 @@ export const readLines = (
                   metadata: { ...metadata, row_groups: [group] },
                   parsers: { jsonFromBytes: StoredJson.of }
                 })
-                if (found.length !== rows) throw new Error("not as many rows as the file says")
+                if (found.length !== rows) throw new Error("another number of rows than the footer says")
                 return found.map((row) => lineOf(row, required))
               },
               catch: broken
@@ -248,7 +247,7 @@ export const readLines = (
 
 const decoder = new TextDecoder()
 
-/** The text of a JSON value, which is not looked into until it is written. */
+/** The text of a JSON value, which is parsed when it is written. */
 class StoredJson {
   static readonly of = (bytes: Uint8Array | undefined): StoredJson | undefined =>
     bytes === undefined ? undefined : new StoredJson(decoder.decode(bytes))
@@ -259,14 +258,14 @@ class StoredJson {
     this.#text = text
   }
 
-  /** The value; the text itself where it is no JSON. */
+  /** The value; the text itself if it is not JSON. */
   toJSON(): Json {
     const value = JsonText.parse(this.#text)
     return value === undefined ? this.#text : value
   }
 }
 
-/** Throws where a column that every row has holds nothing. */
+/** Throws if a required column is empty. */
 const lineOf = (row: { readonly [column: string]: unknown }, required: ReadonlySet<string>): string =>
   JSON.stringify(
     Object.fromEntries(
@@ -277,7 +276,7 @@ const lineOf = (row: { readonly [column: string]: unknown }, required: ReadonlyS
     )
   )
 
-/** The value without members that are null. */
+/** The value without null members. */
 const read = (value: unknown): unknown => {
   if (typeof value === "bigint") return Number(value)
   if (typeof value !== "object" || value === null || value instanceof StoredJson) return value

@@ -1,11 +1,11 @@
 /**
- * Whether the footer of a Parquet file says of its row groups what can be true of them. The library believes it: it
- * starts to read one column while another one is missing, and makes as many rows as it is told.
+ * Checks a Parquet footer for contradictions. The library trusts the footer: it starts to read one column while another
+ * is missing, and allocates as many rows as the footer claims.
  */
 import type { FileMetaData, RowGroup, SchemaElement, SchemaTree } from "hyparquet"
 import { type ColumnShape } from "./parquetPages.ts"
 
-/** A row group, and where in the file its columns lie. */
+/** A row group, and the byte ranges of its columns. */
 export interface CheckedGroup {
   readonly group: RowGroup
   readonly rows: number
@@ -19,7 +19,7 @@ export type CheckedLayout =
       readonly _tag: "Readable"
       readonly metadata: FileMetaData
       readonly groups: ReadonlyArray<CheckedGroup>
-      /** Columns that every row has. */
+      /** Columns with a value in every row. */
       readonly required: ReadonlySet<string>
     }
   | { readonly _tag: "Unreadable"; readonly reason: string }
@@ -32,10 +32,10 @@ interface Leaf {
   readonly maxDefinition: number
 }
 
-/** What is read without a library of its own. */
+/** Codecs that need no additional library. */
 const CODECS = new Set<string>(["UNCOMPRESSED", "SNAPPY"])
 
-/** More are in no row group that could be held. */
+/** Limit of values in a row group that fits in memory. */
 const MOST_VALUES = 1 << 26
 
 function* leavesOf(tree: SchemaTree, maxRepetition = 0, maxDefinition = 0): Generator<Leaf> {
@@ -51,7 +51,7 @@ function* leavesOf(tree: SchemaTree, maxRepetition = 0, maxDefinition = 0): Gene
   }
 }
 
-/** Throws where that cannot be. */
+/** Throws if the footer contradicts itself or the file's size. */
 export const check = (metadata: FileMetaData, tree: SchemaTree, size: number): CheckedLayout => {
   const leaves = [...leavesOf(tree)]
   const names = leaves.map(({ path }) => JSON.stringify(path))
@@ -60,7 +60,7 @@ export const check = (metadata: FileMetaData, tree: SchemaTree, size: number): C
   const codecs = new Set(metadata.row_groups.flatMap(({ columns }) => columns.map((column) => column.meta_data?.codec)))
   const codec = [...codecs].find((codec) => codec !== undefined && !CODECS.has(codec))
   if (codec !== undefined) {
-    return { _tag: "Unreadable", reason: `it is compressed with ${codec}; none and SNAPPY can be read here` }
+    return { _tag: "Unreadable", reason: `its compression ${codec} is not supported; supported: none, SNAPPY` }
   }
   const required = tree.children.filter(({ element }) => element.repetition_type === "REQUIRED")
   return {
@@ -96,5 +96,5 @@ const groupOf = (group: RowGroup, leaves: ReadonlyArray<Leaf>, size: number): Ch
 }
 
 const demand = (holds: boolean): void => {
-  if (!holds) throw new Error("a footer that cannot be true")
+  if (!holds) throw new Error("the footer contradicts itself")
 }

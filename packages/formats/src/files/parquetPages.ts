@@ -1,9 +1,9 @@
 /**
- * Whether the pages of a Parquet column can be what their headers say. The library fills a list for as many values as a
- * run claims to have, which in a damaged file are billions.
+ * Checks the pages of a Parquet column against their headers. The library allocates as many values as a run claims to
+ * have, which can be billions in a damaged file.
  */
 
-/** What of a column is to be known. */
+/** The properties of a column that the check needs. */
 export interface ColumnShape {
   readonly values: number
   readonly isCompressed: boolean
@@ -11,7 +11,7 @@ export interface ColumnShape {
   readonly maxDefinition: number
 }
 
-/** As `snappyUncompress`: fills `output`, or throws. */
+/** Like `snappyUncompress`: fills `output`, or throws. */
 export type Decompress = (input: Uint8Array, output: Uint8Array) => void
 
 type Field = number | Fields
@@ -19,14 +19,14 @@ interface Fields extends ReadonlyMap<number, Field> {}
 
 const PAGE = { data: 0, dictionary: 2, dataV2: 3 }
 const ENCODING = { plainDictionary: 2, rle: 3, dictionary: 8 }
-/** Snappy copies 64 bytes for 3. */
+/** Snappy copies at most 64 bytes for 3, so the output is at most 32 times the input. */
 const MOST_RATIO = 32
 
 const demand = (holds: boolean): void => {
-  if (!holds) throw new Error("a page that cannot be true")
+  if (!holds) throw new Error("the page contradicts its header")
 }
 
-/** Thrift's compact protocol, as far as page headers go; and runs of levels and indexes. Throws beyond the end. */
+/** Reads page headers in Thrift's compact protocol, and runs of levels and indexes. Throws at the end of the input. */
 class Reader {
   readonly #view: DataView
   at = 0
@@ -86,11 +86,11 @@ class Reader {
       case 12:
         return this.struct()
       default:
-        throw new Error("no field of a page header")
+        throw new Error("not a field of a page header")
     }
   }
 
-  /** Runs of values of so many bits, at most `count` of them, up to `end`. */
+  /** Skips runs of values of `width` bits, at most `count` values, up to byte `end`. */
   runs(width: number, count: number, end: number): void {
     const bytes = Math.ceil(width / 8)
     for (let seen = 0; seen < count && this.at < end;) {
@@ -112,11 +112,11 @@ const numberOf = (fields: Fields, id: number, otherwise = 0): number => {
   return typeof value === "number" ? value : otherwise
 }
 
-/** Throws where they cannot. */
+/** Throws if a page contradicts its header. */
 export const check = (column: Uint8Array, shape: ColumnShape, decompress: Decompress): void => {
   const reader = new Reader(column)
   let values = 0
-  // As the library does, which leaves a last byte alone.
+  // Like the library, which ignores the last byte.
   while (reader.at < column.length - 1) {
     const header = reader.struct()
     const size = numberOf(header, 3)
@@ -128,11 +128,11 @@ export const check = (column: Uint8Array, shape: ColumnShape, decompress: Decomp
   demand(values === shape.values)
 }
 
-/** How many values are in a page. */
+/** Returns the number of values in a page. */
 const pageOf = (header: Fields, body: Uint8Array, shape: ColumnShape, decompress: Decompress): number => {
   const type = numberOf(header, 1)
   const details = header.get(type === PAGE.data ? 5 : type === PAGE.dictionary ? 7 : 8)
-  if (details === undefined || typeof details === "number") throw new Error("a page without its header")
+  if (details === undefined || typeof details === "number") throw new Error("a page without a header")
   const values = numberOf(details, 1)
   const isV2 = type === PAGE.dataV2
   const repetition = isV2 ? numberOf(details, 6) : 0

@@ -1,14 +1,14 @@
 /**
- * The windows that lora-forge cuts a sample into: at most 16 turns and 16,384 characters, each beginning 8 turns behind
- * the one before it.
+ * Cuts a sample into lora-forge's windows: at most 16 turns and 16,384 characters, each beginning 8 turns after the
+ * previous one.
  *
- * Its windows overlap, and it trains on the overlap twice. Here the answers of the overlap are context, as those before
- * the first target are, so every answer is a target in one window. What else it loses is kept: a window that does not
- * begin where the sample does holds the sample's first message from the user, so none begins in the middle of things; none
- * begins on a tool result, or parts a call from its result; an answer that does not fit begins the next window.
+ * lora-forge's windows overlap, and it trains on the overlap twice. Here the answers in the overlap are context, so
+ * every answer is a target in exactly one window. Other losses are avoided: a window that does not begin at the start
+ * of the sample repeats the sample's first user message; no window begins with a tool result or separates a call from
+ * its result; an answer that does not fit begins the next window.
  *
- * lora-forge measures the characters of long samples only; here those of all are, without the system prompt, and the
- * context has no more than half of them, so that a window moves on.
+ * lora-forge counts the characters of long samples only. Here all are counted, without the system prompt, and the
+ * context gets at most half of them, so that each window makes progress.
  */
 import { type DropCounts, DropTally, sum } from "@pi-sessions/samples/DropCounts"
 import { type TrainingSample } from "@pi-sessions/samples/TrainingSample"
@@ -19,7 +19,7 @@ const WINDOW_TURNS = 16
 const STRIDE_TURNS = 8
 const WINDOW_CHARS = 16_384
 
-/** The message that an extension of Gas Town puts in at the start: what `gt prime` says to the role. */
+/** The message with the output of `gt prime`, which Gas Town's extension inserts at the start. */
 export const isPrime = (turn: Turn): boolean =>
   turn.role === "user" && turn.metadata.custom_type === "gastown-prime" && turn.tool_results.length === 0
 
@@ -29,25 +29,25 @@ const sizeOf = ({ content, tool_calls, tool_results }: Turn): number => {
   return tool_results.reduce((size, result) => size + resultText(result, uncounted).length, content.length + calls)
 }
 
-/** From `start` to before `end`; the answers from `target` on are learnt. */
+/** Turns from `start` to before `end`; the answers from `target` on are targets. */
 interface Window {
   readonly start: number
   readonly target: number
   readonly end: number
 }
 
-/** The sizes of all that stands before each turn, and of all turns. */
+/** The total size before each turn, and of all turns. */
 const sizesBefore = (turns: ReadonlyArray<Turn>): ReadonlyArray<number> => {
   const sizes = [0]
   for (const turn of turns) sizes.push((sizes.at(-1) ?? 0) + sizeOf(turn))
   return sizes
 }
 
-/** The window that begins with the answer at `target`, as far as turns and characters let it go. */
+/** The window that begins with the answer at `target`, within the limits. */
 const windowAt = (turns: ReadonlyArray<Turn>, sizes: ReadonlyArray<number>, target: number): Window => {
   const sizeBetween = (start: number, end: number) => (sizes[end] ?? 0) - (sizes[start] ?? 0)
   const mayStart = (at: number) => turns[at]?.tool_results.length === 0
-  // What stands right before the answer, with the calls whose results that may be.
+  // The turn before the answer, with the calls if it is a result.
   let nearest = Math.max(0, target - 1)
   while (nearest > 0 && !mayStart(nearest)) nearest--
   let start = Math.min(nearest, Math.max(0, target - STRIDE_TURNS))
@@ -101,7 +101,7 @@ const pieceOf = (
       context_answers: answers - targets,
       context: skipped > 0 ? "reduced" : sample.metadata.context,
       tool_errors: turns.flatMap((turn) => turn.tool_results).filter((result) => result.is_error).length,
-      // What the whole sample lost is told once.
+      // Losses of the whole sample are reported in its first window.
       dropped: sum(isFirst ? [sample.metadata.dropped, here] : [here])
     }
   }

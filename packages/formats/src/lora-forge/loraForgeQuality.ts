@@ -1,6 +1,6 @@
 /** lora-forge's quality filter: whether a window holds enough, and a score of how much. */
 
-/** A turn as it is written. */
+/** A turn as text. */
 export interface WrittenTurn {
   readonly role: "user" | "assistant"
   readonly text: string
@@ -11,7 +11,7 @@ const TURNS_MIN = 2
 const SUBSTANTIVE_MIN = 2
 const CHARS_MIN = 200
 
-/** First lines that say nothing, whatever the case. */
+/** First lines without content, compared in lower case. */
 const BOILERPLATE = [
   /^mayor,? checking in\.?$/iu,
   /^let me check.*(?:hook|mail)/iu,
@@ -26,10 +26,10 @@ const isSubstantive = ({ role, text }: WrittenTurn): boolean => {
   return !BOILERPLATE.some((pattern) => pattern.test(firstLine.trim()))
 }
 
-/** Characters as Python counts them: a pair of surrogates is one. */
+/** Characters as Python counts them: a surrogate pair is one. */
 const lengthOf = (text: string): number => text.length - (text.match(/[\ud800-\udbff][\udc00-\udfff]/g)?.length ?? 0)
 
-/** From 0 to 1; undefined where there is too little. */
+/** A score from 0 to 1; undefined if the window has too little content. */
 export const scoreOf = (turns: ReadonlyArray<WrittenTurn>): number | undefined => {
   const substantive = turns.filter(isSubstantive).length
   const chars = turns.reduce((sum, { text }) => sum + lengthOf(text.trim()), 0)

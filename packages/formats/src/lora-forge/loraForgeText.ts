@@ -1,9 +1,9 @@
 /**
- * How lora-forge writes what is said: calls and results as XML within the text of a message, results cut to 2,000
- * characters with their head and tail kept, lines that it calls noise left out.
+ * lora-forge's text form: calls and results as XML in the text of a message, results cut to 2,000 characters (head and
+ * tail kept), noise lines removed.
  *
- * Text that looks like one of the marks would make calls and results of what is none, so its `<` is written `&lt;` (in the
- * JSON of a call `\u003c`, which changes nothing).
+ * In text that looks like one of these marks, `<` is written as `&lt;` (in the JSON of a call as `\u003c`, which is
+ * equivalent).
  */
 import { type DropTally } from "@pi-sessions/samples/DropCounts"
 import { type ToolCall, type ToolResult } from "@pi-sessions/samples/Turn"
@@ -12,14 +12,14 @@ const RESULT_CHARS = 2000
 const HEAD_CHARS = 1200
 const TAIL_CHARS = 780
 const CUT = "\n... [truncated] ...\n"
-/** The most characters that a result has when it is written. */
+/** Maximum length of a written result, in characters. */
 export const RESULT_CHARS_MAX = HEAD_CHARS + CUT.length + TAIL_CHARS
 
 const NOISE = /^(?:Shell cwd was reset to|WARNING: This binary was built with)/u
 
 const MARK = /<(?=\/?(?:tool_call|tool_result|context)\b)/gu
 
-/** The text, with no mark in it. */
+/** The text, with all marks escaped. */
 export const plain = (text: string, dropped: DropTally): string => {
   let marks = 0
   const escaped = text.replaceAll(MARK, () => {
@@ -33,10 +33,10 @@ export const plain = (text: string, dropped: DropTally): string => {
 const attribute = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;").replaceAll("\n", "&#10;")
 
-/** `mcp__server__tool` as Claude Code calls it, `mcp_server_tool` as oh-my-pi does. */
+/** Claude Code's `mcp__server__tool` and oh-my-pi's `mcp_server_tool`. */
 const MCP_NAME = /^mcp(?:__(.+?)__|_([^_]+)_)./u
 
-/** The MCP server that a tool belongs to, told by its name; undefined when it is none of MCP. */
+/** The MCP server of a tool, derived from its name; undefined if it is not an MCP tool. */
 export const mcpServerOf = (name: string): string | undefined => {
   const [, server, shortServer] = MCP_NAME.exec(name) ?? []
   return server ?? shortServer
@@ -48,7 +48,7 @@ export const callText = ({ arguments: args, name }: ToolCall): string => {
   return `<tool_call name="${attribute(name)}" source="${source}">\n${json}\n</tool_call>`
 }
 
-/** Without half a surrogate pair at either end. */
+/** Removes half a surrogate pair at either end. */
 const whole = (text: string): string => text.replace(/^[\udc00-\udfff]/, "").replace(/[\ud800-\udbff]$/, "")
 
 export const resultText = ({ content, tool_call_id }: ToolResult, dropped: DropTally): string => {
@@ -68,13 +68,13 @@ const RESULT_CLOSE = "\n</tool_result>"
 
 const opened = (text: string, mark: string): number => text.split(`<${mark} `).length - 1
 
-/** The JSON of the calls in a message; undefined when there is a mark that belongs to none. */
+/** The JSON of the calls in a message; undefined if a mark is unpaired. */
 export const callsIn = (text: string): ReadonlyArray<string> | undefined => {
   const calls = [...text.matchAll(CALL)].map(([, json = ""]) => json)
   return calls.length === opened(text, "tool_call") ? calls : undefined
 }
 
-/** The results in a message; undefined when there is a mark that belongs to none. */
+/** The results in a message; undefined if a mark is unpaired. */
 export const resultsIn = (text: string): ReadonlyArray<string> | undefined => {
   const results: Array<string> = []
   let end = 0
@@ -82,7 +82,7 @@ export const resultsIn = (text: string): ReadonlyArray<string> | undefined => {
     if (index < end) continue
     const start = index + mark.length
     const close = text.indexOf(RESULT_CLOSE, start)
-    // No later result ends either. One expression for both marks would search to the end of the text for each.
+    // No later result has an end either. A single regular expression would search to the end of the text for each.
     if (close < 0) break
     results.push(text.slice(start, close))
     end = close + RESULT_CLOSE.length

@@ -1,27 +1,26 @@
 /**
- * A model's chat template: Jinja as transformers runs it (`trim_blocks`, `lstrip_blocks`, `raise_exception`), and what
- * `{% generation %}` says is to be learnt. "Today" is a date that is given, so that the same conversation gives the same
- * text on every day.
+ * A model's chat template: Jinja as transformers runs it (`trim_blocks`, `lstrip_blocks`, `raise_exception`), with the
+ * spans of `{% generation %}`. The date is an input, so the same conversation always gives the same text.
  */
 import type * as Jinja from "@huggingface/jinja"
 import * as Result from "effect/Result"
 import { type ChatMessage, type ChatTools, withTextArguments } from "../chat/ChatMessages.ts"
 
-/** Noncharacters: no text has them. They stand where the template says `generation` and `endgeneration`. */
+/** Noncharacters, which occur in no text. They replace `generation` and `endgeneration` in the template. */
 const GENERATION = "\ufdd2"
 const END_GENERATION = "\ufdd3"
 
-/** Begin and end something that a message says, as `marked` puts them. */
+/** Begin and end of a marked text; see `marked`. */
 const MARK = "\ufdd0"
 const END_MARK = "\ufdd1"
 
-/** Characters that mean something here and may not stand in a conversation. */
+/** Characters that this module reserves. They must not occur in a conversation. */
 export const RESERVED = /[\ufdd0-\ufdd3]/u
 
-/** Stands behind a mark and says whose it is: private use, of which there are 131,000. */
+/** First of the private-use characters (131,000) that follow a mark and identify its owner. */
 const FIRST_OWNER = 0xf0000
 
-/** What of an answer a text is. */
+/** The part of an answer that a text is. */
 export type PieceKind = "reasoning" | "content" | "call"
 const KINDS: ReadonlyArray<PieceKind> = ["reasoning", "content", "call"]
 
@@ -31,14 +30,17 @@ export interface PieceOwner {
   readonly kind: PieceKind
 }
 
-/** The text in marks that say what of which message it is, within its blanks at both ends, which templates may trim. */
+/**
+ * The text within marks that identify its message and kind. Leading and trailing white space stays outside, since
+ * templates may trim it.
+ */
 export const marked = (text: string, { kind, message }: PieceOwner): string => {
   const visible = text.trim()
   const mark = MARK + String.fromCodePoint(FIRST_OWNER + message * KINDS.length + KINDS.indexOf(kind))
   return visible === "" ? text : text.replace(visible, () => mark + visible + END_MARK)
 }
 
-/** From a character of the text to that before which it ends. */
+/** A range of UTF-16 code units, end exclusive. */
 export interface Span {
   readonly start: number
   readonly end: number
@@ -47,31 +49,31 @@ export interface Span {
 export interface Conversation {
   readonly messages: ReadonlyArray<ChatMessage>
   readonly tools: ChatTools
-  /** What the template takes for today. */
+  /** The template's current date. */
   readonly date: Date
 }
 
 export interface Rendered {
-  /** As the model reads it. */
+  /** The text that the model reads. */
   readonly text: string
-  /** What `{% generation %}` encloses, in order; empty where the template has no such marks. */
+  /** The spans of `{% generation %}`, in order; empty if the template has none. */
   readonly generated: ReadonlyArray<Span>
-  /** What stands between marks, in order. */
+  /** The spans between marks, in order. */
   readonly marked: ReadonlyArray<MarkedSpan>
 }
 
 export interface MarkedSpan extends Span, PieceOwner {}
 
-/** Templates by name, as `tokenizer_config.json` may have several; `tool_use` is for conversations with tools. */
+/** Templates by name, as in `tokenizer_config.json`. `tool_use` is for conversations with tools. */
 export interface Sources {
   readonly default: string
   readonly tool_use?: string
 }
 
-/** The library declares `strftime_now` itself, by the clock, and lets nobody declare it anew. */
+/** The library defines `strftime_now` by the clock and does not allow redefining it. */
 const DATE = "date_of_session"
 
-/** The text around `{% generation %}` stays as Jinja would have it: what stands in its place is a block too. */
+/** Replaces `{% generation %}` by another block, so that Jinja's white-space rules around it stay the same. */
 const withMarks = (source: string): string =>
   source
     .replace(/\bstrftime_now\b/gu, DATE)
@@ -83,10 +85,10 @@ const withMarks = (source: string): string =>
 
 export class ChatTemplate {
   readonly #templates: { readonly default: Jinja.Template; readonly tool_use: Jinja.Template }
-  /** `bos_token` and its like. */
+  /** Special tokens, such as `bos_token`. */
   readonly #tokens: { readonly [name: string]: string }
 
-  /** Throws where a source is no template. */
+  /** Throws if a source is not a template. */
   constructor(
     { Template }: Pick<typeof Jinja, "Template">,
     sources: Sources,
@@ -99,8 +101,8 @@ export class ChatTemplate {
   }
 
   /**
-   * The conversation as text; with what makes the model answer behind it, where that is asked for. Arguments of calls are
-   * objects, and their JSON where the template takes only that (DeepSeek's). Fails with the template's reason.
+   * Renders a conversation; with the generation prompt if asked for. Arguments of calls are objects, and JSON text if
+   * the template accepts only that (DeepSeek's). Fails with the template's error.
    */
   render(conversation: Conversation, { prompt = false }: RenderOptions = {}): Result.Result<Rendered, string> {
     const rendered = this.#attempt(conversation, conversation.messages, prompt)
@@ -130,9 +132,9 @@ export class ChatTemplate {
     } catch (error) {
       return Result.fail(error instanceof Error ? error.message : String(error))
     }
-    // Where Python refuses to add an object to a text, the library writes this.
+    // Python refuses to add an object to a string; the library writes this text.
     return text.includes(AN_OBJECT) && !JSON.stringify(messages).includes(AN_OBJECT)
-      ? Result.fail("an object where the template wants text")
+      ? Result.fail("an object where the template expects text")
       : Result.succeed(unmarked(text))
   }
 }
@@ -149,7 +151,7 @@ const withTextCalls = (message: ChatMessage): unknown =>
     ? { ...message, tool_calls: message.tool_calls.map(withTextArguments) }
     : message
 
-/** Takes the marks out and says where they were. */
+/** Removes the marks and returns their positions. */
 const unmarked = (source: string): Rendered => {
   const generated: Array<Span> = []
   const marked: Array<MarkedSpan> = []
@@ -179,7 +181,7 @@ const DAYS = "Sunday Monday Tuesday Wednesday Thursday Friday Saturday".split(" 
 
 const two = (number: number): string => String(number).padStart(2, "0")
 
-/** A date in UTC, as templates write it. */
+/** A date in UTC, formatted like Python's `strftime`. */
 const strftime = (date: Date, format: string): string => {
   const month = MONTHS[date.getUTCMonth()] ?? ""
   const day = DAYS[date.getUTCDay()] ?? ""

@@ -1,6 +1,6 @@
 /**
- * A budget in a model's own tokens, of samples as its template renders them. Exact counting takes forty times as long as
- * reading, so it is done only where an estimate leaves room for doubt.
+ * Limits samples to a number of the model's own tokens, as its template renders them. Counting tokens takes forty times
+ * as long as reading, so it is only done if an estimate is close to the limit.
  */
 import * as Result from "effect/Result"
 import { markedMessages, toolsOf } from "../chat/ChatMessages.ts"
@@ -10,10 +10,13 @@ import { type TokenCounter, ofSample } from "@pi-sessions/samples/TokenCount"
 import { dateOf, normalized } from "../TokensFormat.ts"
 import { type TrainingSample } from "@pi-sessions/samples/TrainingSample"
 
-/** An estimate below a fifth of the budget is no matter of doubt: a token is a character at least, where it was taken for 3.7. */
+/**
+ * Estimates assume 3.7 characters per token, and a token has at least one. Below a fifth of the budget, counting is
+ * unnecessary.
+ */
 const DOUBT = 5
 
-/** The tokens of a sample up to its last answer; of its texts, where the template refuses it. */
+/** Tokens of a sample up to its last answer; of its texts, if the template refuses it. */
 export const countOf = (sample: TrainingSample, model: LocalModel): number => {
   const messages = markedMessages(sample).messages.map(({ message }) => message)
   const conversation = { messages, tools: toolsOf(sample), date: dateOf(sample.metadata.timestamp) }
@@ -23,7 +26,7 @@ export const countOf = (sample: TrainingSample, model: LocalModel): number => {
     : ofSample(sample, (text) => model.tokenizer.count(text))
 }
 
-/** The samples that a sample becomes, none of which has more of the model's tokens than the budget; none when it cannot fit. */
+/** Splits a sample into pieces of at most `maxTokens`; returns none if it cannot fit. */
 export const fitExactly = (
   sample: TrainingSample,
   { count: estimate, maxTokens, overflow }: Budget,
@@ -37,7 +40,8 @@ export const fitExactly = (
     return known
   }
   const cut = (piece: TrainingSample, room: number) => fit(piece, { maxTokens: room, overflow, count })
-  // What the template adds around texts is known only of whole samples: what turns out too long is fitted again, to less.
+  // The template's additions are known only for a whole sample, so a piece that is too long is fitted again to a lower
+  // limit.
   const fitted = (piece: TrainingSample): ReadonlyArray<TrainingSample> => {
     const excess = countOf(piece, model) - maxTokens
     if (excess <= 0) return [piece]
@@ -45,7 +49,7 @@ export const fitExactly = (
     return cut(piece, Math.min(maxTokens, texts - (overflow === "elide-results" ? excess : 1))).flatMap(fitted)
   }
   if (overflow !== "window" || countOf(sample, model) <= maxTokens) return fitted(sample)
-  // Windows that are all a little shorter, rather than one more for what is too long of each.
+  // All pieces slightly shorter, instead of one additional piece for each overflow.
   const room = Math.min(maxTokens, ofSample(sample, count) - 1)
   const pieces = cut(sample, room)
   const excess = Math.max(0, ...pieces.map((piece) => countOf(piece, model) - maxTokens))

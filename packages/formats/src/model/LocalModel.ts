@@ -1,6 +1,6 @@
 /**
- * A model's directory, as far as texts are concerned: `tokenizer.json`, `tokenizer_config.json`, and the chat template in
- * `chat_template.jinja` or in the latter. Nothing is fetched from anywhere.
+ * Reads a model's text files from its directory: `tokenizer.json`, `tokenizer_config.json`, and the chat template in
+ * `chat_template.jinja` or in the latter. Downloads nothing.
  */
 import { createHash } from "node:crypto"
 import * as Effect from "effect/Effect"
@@ -12,11 +12,11 @@ import { ChatTemplate, type Sources } from "./ChatTemplate.ts"
 import { ModelTokenizer } from "./ModelTokenizer.ts"
 
 export interface LocalModel {
-  /** Of its directory. */
+  /** Name of the directory. */
   readonly name: string
   readonly tokenizer: ModelTokenizer
   readonly template: ChatTemplate
-  /** Tokens that the model takes, where its files say so. */
+  /** The model's maximum length in tokens, if its files state one. */
   readonly maxTokens: number | undefined
 }
 
@@ -29,7 +29,7 @@ export class NoLocalModel extends Schema.TaggedError<NoLocalModel>()("NoLocalMod
   }
 }
 
-/** A token is a text, or an object that holds one. */
+/** A special token: a string, or an object with its `content`. */
 const SpecialToken = Schema.Union([Schema.String, Schema.Struct({ content: Schema.String })])
 const contentOf = (token: typeof SpecialToken.Type): string => (typeof token === "string" ? token : token.content)
 
@@ -52,14 +52,14 @@ const decodeConfig = Schema.decodeUnknownEffect(Config)
 const decodeTokenizer = Schema.decodeUnknownEffect(TokenizerJson)
 const isSpecialToken = Schema.is(SpecialToken)
 
-/** Models that say nothing have an astronomic number. */
+/** Models without a limit state an astronomic number. */
 const MOST_TOKENS = 1e9
 
 const TOKENIZER = "tokenizer.json"
 const CONFIG = "tokenizer_config.json"
 const TEMPLATE = "chat_template.jinja"
 
-/** `bos_token`, `eos_token` and so on: templates know them by these names. */
+/** Special tokens by the names that templates use: `bos_token`, `eos_token` and so on. */
 const tokensOf = (config: Config): { readonly [name: string]: string } =>
   Object.fromEntries(
     Object.entries(config).flatMap(([name, token]) =>
@@ -77,17 +77,17 @@ const sourcesOf = (template: string | undefined, { chat_template }: Config): Sou
   return withTools === undefined ? { default: whole } : { default: whole, tool_use: withTools }
 }
 
-/** What a model's directory holds, as text: plain data, which may be sent to other threads. */
+/** The model's text files. Plain data, so that it can be sent to worker threads. */
 export interface ModelFiles {
   readonly directory: string
   readonly tokenizer: string
   readonly config: string
   readonly template: string | undefined
-  /** Of what decides which tokens a conversation becomes: SHA-256 over the files, in hex. */
+  /** SHA-256 in hex over the files that determine the tokens of a conversation. */
   readonly fingerprint: string
 }
 
-/** Reads a model's directory. */
+/** Reads the files from a model's directory. */
 export const read = Effect.fn("LocalModel.read")(function* (
   directory: string
 ): Effect.fn.Return<ModelFiles, NoLocalModel, FileSystem.FileSystem | Path.Path> {
@@ -107,7 +107,7 @@ export const read = Effect.fn("LocalModel.read")(function* (
   return { directory, tokenizer, config, template, fingerprint }
 })
 
-/** The model of such files. The libraries are loaded with the first one. */
+/** Makes a model from its files. Loads the libraries on first use. */
 export const make = Effect.fn("LocalModel.make")(function* (
   files: ModelFiles
 ): Effect.fn.Return<LocalModel, NoLocalModel> {
@@ -116,13 +116,13 @@ export const make = Effect.fn("LocalModel.make")(function* (
   const json = (name: string, text: string) =>
     Effect.mapError(TextFile.parse(name, text), ({ reason }) => broken(`${name}: ${reason}`))
   const file = yield* Effect.flatMap(json(TOKENIZER, files.tokenizer), decodeTokenizer).pipe(
-    Effect.catchTag("SchemaError", () => Effect.fail(broken(`${TOKENIZER} is none`)))
+    Effect.catchTag("SchemaError", () => Effect.fail(broken(`${TOKENIZER} is not a valid tokenizer file`)))
   )
   const config = yield* Effect.flatMap(json(CONFIG, files.config), decodeConfig).pipe(
-    Effect.catchTag("SchemaError", () => Effect.fail(broken(`${CONFIG} is none`)))
+    Effect.catchTag("SchemaError", () => Effect.fail(broken(`${CONFIG} is not a valid tokenizer configuration`)))
   )
   const sources = sourcesOf(files.template, config)
-  if (sources === undefined) return yield* broken(`no chat template, neither as ${TEMPLATE} nor in ${CONFIG}`)
+  if (sources === undefined) return yield* broken(`no chat template, neither ${TEMPLATE} nor in ${CONFIG}`)
   const tokens = tokensOf(config)
   const [jinja, tokenizers] = yield* Effect.promise(() =>
     Promise.all([import("@huggingface/jinja"), import("@huggingface/tokenizers")])
@@ -144,6 +144,6 @@ export const make = Effect.fn("LocalModel.make")(function* (
   }
 })
 
-/** The model in a directory. */
+/** Reads and makes the model in a directory. */
 export const load = (directory: string): Effect.Effect<LocalModel, NoLocalModel, FileSystem.FileSystem | Path.Path> =>
   Effect.flatMap(read(directory), make)

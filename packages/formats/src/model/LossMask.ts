@@ -1,17 +1,17 @@
 /**
- * Which parts of a rendered conversation are the answers that are to be learnt: from behind what makes the model answer
- * to the end of its turn.
+ * Finds the trained parts of a rendered conversation: for each answer, from the end of the generation prompt to the end
+ * of its turn.
  *
- * The template is asked, not known. Where it has `{% generation %}`, that says what is learnt. Else an answer begins where
- * the conversation up to it ends when it is rendered with `add_generation_prompt`, and ends with what the template puts
- * behind its last word. In both cases
+ * This works for any template. If it has `{% generation %}`, that marks the answers. Otherwise an answer begins where
+ * the conversation before it ends when rendered with `add_generation_prompt`, and ends with what the template writes
+ * after its last text. In both cases
  *
- * - the text before an answer is what the model would be asked with at that point, or the answer would be learnt in a
- *   context that it never has (templates that leave out the thinking of earlier queries);
- * - everything that the answer says is in its span, in order: the conversation is rendered once more with marks around
- *   each text, thinking, name and argument of the answers, and must be the same text but for them.
+ * - the text before an answer must equal the model's input at that point. Otherwise the answer would be trained in a
+ *   context that never occurs (templates that leave out the thinking of earlier queries);
+ * - everything the answer says must be in its span, in order. To check this, the conversation is rendered again with
+ *   marks around each text, thinking, name and argument of the answers, and must be the same text without the marks.
  *
- * An answer for which that does not hold is not learnt, and the reason is told.
+ * An answer that fails either check is not trained, and the reason is reported.
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -28,17 +28,17 @@ import {
 } from "./ChatTemplate.ts"
 import { type LocalModel } from "./LocalModel.ts"
 
-/** Why an answer cannot be learnt with a template. */
+/** Why an answer cannot be trained with a template. */
 export const Unlearnable = Schema.Literals([
-  /** The template takes no such conversation. */
+  /** The template refuses the conversation. */
   "template_refused",
-  /** The template, asked at that point, would put something else before the answer. */
+  /** With the generation prompt at that point, the template renders a different context. */
   "changed_context",
-  /** The template leaves out the thinking, which it shows while the answer is the last one. */
+  /** The template leaves out the thinking that it shows while the answer is the last one. */
   "lost_reasoning",
-  /** What the answer says, or its end, is not found again in the text. */
+  /** The answer or its end was not found in the text. */
   "lost_answer",
-  /** Somebody said what the tokenizer takes for a token that steers the model. */
+  /** The conversation contains text that the tokenizer reads as a control token. */
   "control_token"
 ])
 export type Unlearnable = typeof Unlearnable.Type
@@ -46,30 +46,30 @@ export type Unlearnable = typeof Unlearnable.Type
 export type Answer =
   | {
       readonly _tag: "Learnt"
-      /** Index in the messages. */
+      /** Index of the message. */
       readonly message: number
       readonly span: Span
     }
   | { readonly _tag: "Refused"; readonly message: number; readonly reason: Unlearnable }
 
 export interface LossMask {
-  /** The whole conversation; empty where the template refuses it. */
+  /** The rendered conversation; empty if the template refuses it. */
   readonly text: string
-  /** Those that are to be learnt, in order. */
+  /** The trained answers, in order. */
   readonly answers: ReadonlyArray<Answer>
-  /** How many of their thoughts the template has no place for. */
+  /** Number of thinking blocks that the template never shows. */
   readonly withoutReasoning: number
-  /** The template's words, where it refuses. */
+  /** The template's error, if it refuses. */
   readonly detail?: string
 }
 
-/** Finds the answers at the given indexes of the messages in the rendered conversation. */
+/** Finds the answers at the given message indexes in the rendered conversation. */
 export const find = (conversation: Conversation, targets: ReadonlyArray<number>, model: LocalModel): LossMask =>
   look(conversation, targets, model, (answerOf) => targets.map(answerOf))
 
 /**
- * As `find`, from the last answer back, and no further than to the first that is refused; where that is the last one, to
- * the first that is learnt. Each answer asks the template for all that stands before it.
+ * Like `find`, from the last answer backwards up to the first that is refused; if the last one is refused, up to the
+ * first that can be trained. Each answer costs one rendering of everything before it.
  */
 export const findBack = (conversation: Conversation, targets: ReadonlyArray<number>, model: LocalModel): LossMask =>
   look(conversation, targets, model, (answerOf) => {
@@ -100,14 +100,14 @@ const look = (
   if (Result.isFailure(whole)) return refused("template_refused", "", whole.failure)
   const { text } = whole.success
   if (model.tokenizer.hasControl(said)) return refused("control_token", text)
-  const told = model.template.render(withMarks(conversation, new Set(targets)))
-  if (Result.isFailure(told) || told.success.text !== text) return refused("lost_answer", text)
-  const search = new Search(conversation, model, whole.success, told.success)
+  const marked = model.template.render(withMarks(conversation, new Set(targets)))
+  if (Result.isFailure(marked) || marked.success.text !== text) return refused("lost_answer", text)
+  const search = new Search(conversation, model, whole.success, marked.success)
   const answers = answersBy((message) => search.answerOf(message))
   return { text, answers, withoutReasoning: search.withoutReasoning }
 }
 
-/** Something that an answer says, and that a template writes as it is or as JSON. */
+/** A text of an answer, which a template writes unchanged or as JSON. */
 interface Piece {
   readonly kind: PieceKind
   readonly text: string
@@ -119,7 +119,7 @@ const stringsIn = (value: Json | undefined): ReadonlyArray<string> => {
   return (isArray(value) ? value : Object.values(value)).flatMap(stringsIn)
 }
 
-/** What an answer says, in the order in which templates write it. Blanks at the borders are the template's. */
+/** The texts of an answer, in the order in which templates write them. The template owns white space at their ends. */
 const piecesOf = ({ content, reasoning_content = "", tool_calls }: AssistantMessage): ReadonlyArray<Piece> => {
   const calls = (tool_calls ?? []).flatMap((call) => [call.function.name, ...stringsIn(call.function.arguments)])
   const pieces: ReadonlyArray<Piece> = [
@@ -164,11 +164,11 @@ const withMarks = (conversation: Conversation, targets: ReadonlySet<number>): Co
   )
 })
 
-/** A text as templates write it: as it is, or within a JSON string. */
+/** Whether a template wrote a text: unchanged, or within a JSON string. */
 const isWritten = (written: string, text: string): boolean =>
   written === text || written === JSON.stringify(text).slice(1, -1)
 
-/** Where the pieces of a message stand, each behind the one before; undefined for one that is not there. */
+/** The positions of a message's pieces, each after the previous one; undefined for a missing one. */
 const placesOf = (
   pieces: ReadonlyArray<Piece>,
   { marked, text }: Rendered,
@@ -185,7 +185,7 @@ const placesOf = (
   })
 }
 
-/** Whether the text says of an object's keys and of what is no text in it; Python writes `True` and `None`. */
+/** Whether the text mentions an object's keys and its values that are not strings; Python writes `True` and `None`. */
 const mentions = (text: string, value: Json | undefined): boolean => {
   if (typeof value === "string" || value === undefined) return true
   if (isArray(value)) return value.every((member) => mentions(text, member))
@@ -198,15 +198,15 @@ const mentions = (text: string, value: Json | undefined): boolean => {
   return text.includes(json) || text.toLowerCase().includes(value === null ? "none" : json)
 }
 
-/** Looks for answers in one rendered conversation. */
+/** Searches one rendered conversation for answers. */
 class Search {
   readonly #conversation: Conversation
   readonly #model: LocalModel
   readonly #whole: Rendered
   readonly #marked: Rendered
-  /** The template's own span of each answer; undefined where it has none. */
+  /** The template's own span of each answer; undefined if it has none. */
   readonly #generated: ReadonlyMap<number, Span> | undefined
-  /** What the template puts behind an answer that calls tools, and one that does not. */
+  /** What the template writes after an answer, by whether it calls tools. */
   readonly #tails = new Map<boolean, string>()
   withoutReasoning = 0
 
@@ -225,7 +225,7 @@ class Search {
           )
   }
 
-  /** The answer at an index of the messages. */
+  /** The answer at a message index. */
   answerOf(message: number): Answer {
     const refused = (reason: Unlearnable): Answer => ({ _tag: "Refused", message, reason })
     const answer = this.#conversation.messages[message]
@@ -238,7 +238,7 @@ class Search {
     const lost = pieces.filter((_, i) => places[i] === undefined)
     if (lost.some(({ kind }) => kind !== "reasoning")) return refused("lost_answer")
     if (lost.length > 0) {
-      // A template that has no place for thinking at all loses nothing that it ever had.
+      // A template that never shows thinking does not lose it.
       if (this.#alone(message)?.places[0] !== undefined) return refused("lost_reasoning")
     }
     const found = places.filter((place) => place !== undefined)
@@ -256,14 +256,14 @@ class Search {
     return { _tag: "Learnt", message, span }
   }
 
-  /** The conversation before a message, as text; undefined where the template refuses it. */
+  /** The rendered conversation before a message; undefined if the template refuses it. */
   #upTo(message: number, options: { readonly prompt: boolean }): string | undefined {
     const messages = this.#conversation.messages.slice(0, message)
     const rendered = this.#model.template.render({ ...this.#conversation, messages }, options)
     return Result.isSuccess(rendered) ? rendered.success.text : undefined
   }
 
-  /** The answer as it stands while nothing follows it. */
+  /** The answer as rendered while it is the last message. */
   #alone(message: number) {
     const messages = this.#conversation.messages.slice(0, message + 1)
     const answer = messages[message]
@@ -273,7 +273,7 @@ class Search {
     return { text: rendered.success.text, places: placesOf(piecesOf(answer), rendered.success, message) }
   }
 
-  /** From where the model is asked to the end of its turn, whose last word is known. */
+  /** From the generation prompt to the end of the turn, given the span of the answer's texts. */
   #span(message: number, { end, start }: Span): Span | undefined {
     const rest = this.#whole.text.slice(end)
     const isLast = message === this.#conversation.messages.length - 1
@@ -293,7 +293,7 @@ class Search {
     return alone === undefined || last === undefined ? undefined : this.#withoutBlanks(alone.text.slice(last.end))
   }
 
-  /** The end of a turn without the white space behind it, which nobody lets the model write. */
+  /** The end of a turn without trailing white space, which a model is not asked to generate. */
   #withoutBlanks(tail: string): string {
     const visible = tail.trimEnd()
     return this.#model.tokenizer.endsInControl(visible) ? visible : tail

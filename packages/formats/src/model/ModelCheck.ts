@@ -1,7 +1,6 @@
 /**
- * Whether a dataset's answers are found again in what a model is shown: each conversation is rendered and put into tokens,
- * and each answer that would be learnt must stand in it as it was given, behind what the model would be asked with. Counts
- * are the model's own.
+ * Checks that a model sees a dataset's answers: renders and tokenizes each conversation and looks for each trained
+ * answer, unchanged and in the context of the generation prompt. Counts the model's own tokens.
  */
 import * as Result from "effect/Result"
 import * as ChatLine from "../chat/ChatLine.ts"
@@ -11,53 +10,53 @@ import { type LocalModel } from "./LocalModel.ts"
 import * as LossMask from "./LossMask.ts"
 import { IGNORED, TokensFormat, labelled, normalized } from "../TokensFormat.ts"
 
-/** Why an answer is not found again. */
+/** Why an answer is missing. */
 export type Missing =
   | LossMask.Unlearnable
-  /** `tokens`: numbers that this model does not have, or would not make of the text. */
+  /** `tokens`: ids that this model does not have or would not produce for the text. */
   | "other_tokenizer"
 
-/** A line with such an answer. */
+/** A line with a missing answer. */
 export interface MissingAnswer {
   readonly path: string
   /** From 1. */
   readonly line: number
   readonly reason: Missing
-  /** The template's words, where it refuses; they may hold text of the line. */
+  /** The template's error, if it refuses. Can contain text of the line. */
   readonly detail?: string
 }
 
-/** Tokens of conversations. */
+/** Token counts of conversations. */
 export interface TokenSpread {
   readonly min: number
   readonly median: number
   readonly p90: number
   readonly max: number
   readonly total: number
-  /** Of the total, those that are learnt. */
+  /** Trained tokens, of the total. */
   readonly learnt: number
 }
 
 export interface ModelReport {
   readonly model: string
-  /** A line with a chosen and a rejected answer has two. */
+  /** Preference pairs count as two. */
   readonly conversations: number
-  /** Answers that are to be learnt, or learnt spans of tokens. */
+  /** Trained answers, or trained spans of token ids. */
   readonly answers: number
   readonly found: number
-  /** By `Missing`. */
+  /** Counts by `Missing`. */
   readonly missing: { readonly [reason: string]: number }
-  /** Thoughts for which the template has no place. */
+  /** Number of thinking blocks that the template never shows. */
   readonly without_reasoning: number
-  /** Absent where no conversation could be rendered. */
+  /** Absent if no conversation could be rendered. */
   readonly tokens?: TokenSpread
   readonly max_tokens: number | null
   readonly over_budget: number
-  /** The first ones. */
+  /** The first missing answers. */
   readonly first_missing: ReadonlyArray<MissingAnswer>
 }
 
-/** A rendered conversation and what of it is learnt. */
+/** A rendered conversation, and its trained parts. */
 export interface ShownSample {
   readonly path: string
   readonly line: number
@@ -65,19 +64,19 @@ export interface ShownSample {
   readonly learnt: ReadonlyArray<Span>
   readonly tokens: number
   readonly learnt_tokens: number
-  /** Why an answer of it is not found again. */
+  /** The reasons for its missing answers. */
   readonly missing: ReadonlyArray<Missing>
 }
 
 export interface CheckOptions {
-  /** Tokens that a conversation may have; the model's own limit unless given. */
+  /** Maximum tokens of a conversation. Default: the model's own limit. */
   readonly maxTokens?: number
-  /** The conversation to show, from 1. */
+  /** Number of the conversation to show, from 1. */
   readonly show?: number
 }
 
-/** Conversations that are told of. */
-const TOLD = 20
+/** Maximum number of missing answers in the result. */
+const LISTED_MAX = 20
 
 interface Found {
   readonly text: string
@@ -110,7 +109,7 @@ export class ModelCheck {
     this.#show = show
   }
 
-  /** Takes a line that its format's validator took. */
+  /** Adds a valid line. */
   push({
     format,
     line,
@@ -135,7 +134,7 @@ export class ModelCheck {
     if (ids.length > 0) this.#lengths.push(ids.length)
     for (const reason of missing) this.#missing.set(reason, (this.#missing.get(reason) ?? 0) + 1)
     const [reason] = missing
-    if (reason !== undefined && this.#first.length < TOLD) {
+    if (reason !== undefined && this.#first.length < LISTED_MAX) {
       this.#first.push({ path, line, reason, ...(detail === undefined ? {} : { detail }) })
     }
     if (this.#conversations === this.#show) {
@@ -143,14 +142,14 @@ export class ModelCheck {
     }
   }
 
-  /** The conversation that was to be shown; undefined where there are not as many. */
+  /** The conversation to show; undefined if there are fewer. */
   get shown(): ShownSample | undefined {
     return this.#shown
   }
 
   get report(): ModelReport {
     const lengths = this.#lengths.toSorted((a, b) => a - b)
-    /** The smallest length that so great a share of the conversations does not exceed. */
+    /** The smallest length that is not exceeded by this share of the conversations. */
     const quantile = (share: number): number => lengths[Math.max(0, Math.ceil(share * lengths.length) - 1)] ?? 0
     const missing = [...this.#missing].sort(([a], [b]) => (a < b ? -1 : 1))
     const maxTokens = this.#maxTokens
@@ -177,7 +176,7 @@ export class ModelCheck {
   }
 }
 
-/** The conversations of a line of a chat. */
+/** The conversations of a chat line. */
 const conversations = (text: string, model: LocalModel): ReadonlyArray<Found> =>
   ChatLine.conversationsIn(text).map(({ conversation, targets }) => {
     const { answers, detail, text, withoutReasoning } = LossMask.find(normalized(conversation, model), targets, model)
@@ -188,12 +187,12 @@ const conversations = (text: string, model: LocalModel): ReadonlyArray<Found> =>
     const found = { text, learnt, missing, withoutReasoning, ...(detail === undefined ? {} : { detail }) }
     const tokens = text === "" ? undefined : labelled(text, learnt, model)
     if (tokens !== undefined) return { ...found, ids: tokens.input_ids, labels: tokens.labels }
-    // Tokens that do not give the text back: nothing of it is where it should be.
+    // The tokens do not decode to the text, so no answer is at its place.
     const lost = text === "" ? missing : answers.map(() => "lost_answer" as const)
     return { ...found, learnt: [], missing: lost, ids: [], labels: [] }
   })
 
-/** A line of `tokens`: what is learnt stands between borders, at which the text is parted as it was then. */
+/** A line of `tokens`. Borders separate trained spans, as they did when the line was made. */
 const ofTokens = (line: string, model: LocalModel): Found => {
   const { input_ids: ids, labels } = Result.getOrElse(TokensFormat.validate(line), () => NO_TOKENS)
   const learnt: Array<Span> = []
@@ -215,7 +214,7 @@ const ofTokens = (line: string, model: LocalModel): Found => {
     : { text, learnt: [], ids, labels, missing: ["other_tokenizer"], withoutReasoning: 0 }
 }
 
-/** What makes the model answer: it stands before an answer somewhere, whatever else a template does. */
+/** The generation prompt. It precedes at least one answer in every template. */
 const promptOf = ({ template }: LocalModel): string => {
   const conversation = { messages: [{ role: "user", content: "x" }] as const, tools: [], date: new Date(0) }
   const before = template.render(conversation)

@@ -1,27 +1,27 @@
 /**
- * A model's tokenizer, and which part of a text each of its tokens is. The library gives no offsets: they are found by
- * laying the tokens' bytes along the text, and a text that the tokens do not give back is refused.
+ * A model's tokenizer, with the text range of each token. The library returns no offsets, so they are found by aligning
+ * the tokens' bytes with the text. A text that the tokens do not reproduce is refused.
  */
 import type * as Tokenizers from "@huggingface/tokenizers"
 
-/** What `tokenizer.json` holds. */
+/** The contents of `tokenizer.json`. */
 export interface TokenizerFile {
   readonly [member: string]: unknown
 }
 
-/** A token that stands for itself in a text. */
+/** A token that is matched literally in a text. */
 interface AddedToken {
   readonly content: string
   readonly special: boolean
-  /** White space before or behind it goes with it. */
+  /** Whether it includes the white space before or after it. */
   readonly lstrip: boolean
   readonly rstrip: boolean
 }
 
-/** A text in tokens. */
+/** A tokenized text. */
 export interface Tokens {
   readonly ids: ReadonlyArray<number>
-  /** UTF-8 bytes of the text up to the end of each token. */
+  /** Offset in UTF-8 bytes of the end of each token. */
   readonly ends: ReadonlyArray<number>
 }
 
@@ -30,12 +30,12 @@ export class ModelTokenizer {
   readonly #added = new Map<number, AddedToken>()
   readonly #special: RegExp | undefined
   readonly #ending: RegExp | undefined
-  /** Of tokens that were seen. */
+  /** Cache of token bytes, by id. */
   readonly #bytes = new Map<number, Buffer | undefined>()
   readonly #isByteLevel: boolean
   readonly #normalForm: "NFC" | "NFKC" | undefined
 
-  /** `endings` are texts that end a turn or a document, whatever the tokenizer says of them. */
+  /** `endings`: texts that end a turn or a document, additional to the tokenizer's control tokens. */
   constructor(tokenizer: Tokenizers.Tokenizer, file: TokenizerFile, endings: ReadonlyArray<string>) {
     this.#tokenizer = tokenizer
     this.#isByteLevel = JSON.stringify(file["decoder"] ?? null).includes('"ByteLevel"')
@@ -46,7 +46,7 @@ export class ModelTokenizer {
     }
     const special = [...this.#added.values()].flatMap(({ content, special }) => (special ? [content] : []))
     const all = [...new Set([...special, ...endings])].filter((text) => text !== "")
-    // The longest first, since one may begin like another.
+    // Longest first, since one can be a prefix of another.
     const source = all
       .sort((a, b) => b.length - a.length)
       .map((text) => text.replace(/[\\^$.*+?()[\]{}|/]/gu, "\\$&"))
@@ -55,33 +55,33 @@ export class ModelTokenizer {
     this.#ending = source === "" ? undefined : new RegExp(`(?:${source})$`, "u")
   }
 
-  /** The text as the tokenizer reads it: in the normal form that it wants. */
+  /** The text in the tokenizer's normal form. */
   normalized(text: string): string {
     return this.#normalForm === undefined ? text : text.normalize(this.#normalForm)
   }
 
-  /** Whether the tokenizer would take some of the text for a token that steers the model. */
+  /** Whether the tokenizer would read a part of the text as a control token. */
   hasControl(text: string): boolean {
     return this.#special?.test(text) ?? false
   }
 
-  /** Whether the text ends on such a token. */
+  /** Whether the text ends with a control token. */
   endsInControl(text: string): boolean {
     return this.#ending?.test(text) ?? false
   }
 
-  /** How many tokens a text is. */
+  /** Number of tokens of a text. */
   count(text: string): number {
     return text === "" ? 0 : this.#tokenizer.encode(text, { add_special_tokens: false }).ids.length
   }
 
-  /** The text of tokens; undefined where one is not of this tokenizer. */
+  /** The text of token ids; undefined if one is unknown to this tokenizer. */
   decode(ids: ReadonlyArray<number>): string | undefined {
     const pieces = ids.map((id) => this.#bytesOf(id))
     return pieces.every((piece) => piece !== undefined) ? Buffer.concat(pieces).toString("utf8") : undefined
   }
 
-  /** The text in tokens; undefined where they do not give it back. */
+  /** The tokens of a text; undefined if they do not decode to it. */
   encode(text: string): Tokens | undefined {
     if (text === "") return { ids: [], ends: [] }
     const { ids } = this.#tokenizer.encode(text, { add_special_tokens: false })
@@ -93,10 +93,10 @@ export class ModelTokenizer {
       const token = this.#bytesOf(id)
       const added = this.#added.get(id)
       if (token === undefined) return undefined
-      // White space that an added token takes with it stands in no token.
+      // White space included in an added token is part of no other token.
       if (before?.rstrip === true || added?.lstrip === true) at = pastBlanks(bytes, at, token)
       if (startsWith(bytes, token, at)) at += token.length
-      // The blank that some tokenizers put before a text.
+      // Some tokenizers insert a space before a text.
       else if (!this.#isByteLevel && token[0] === BLANK && startsWith(bytes, token.subarray(1), at))
         at += token.length - 1
       else return undefined
@@ -107,7 +107,7 @@ export class ModelTokenizer {
     return at === bytes.length ? { ids, ends } : undefined
   }
 
-  /** The text in tokens, none of which is on both sides of a border (UTF-16 offsets): what is told apart there is two texts to the model too. */
+  /** The tokens of a text, none of which crosses a border (UTF-16 offset): the parts are tokenized separately. */
   encodeWithin(text: string, borders: ReadonlyArray<number>): Tokens | undefined {
     const whole = this.encode(text)
     if (whole === undefined) return undefined
@@ -128,7 +128,7 @@ export class ModelTokenizer {
     return joined
   }
 
-  /** What a token is in a text; undefined for numbers that are no token's. */
+  /** The bytes of a token; undefined for an unknown id. */
   #bytesOf(id: number): Buffer | undefined {
     if (!this.#bytes.has(id)) this.#bytes.set(id, this.#writtenOut(id))
     return this.#bytes.get(id)
@@ -159,7 +159,7 @@ const EMPTY = Buffer.alloc(0)
 const startsWith = (bytes: Buffer, token: Uint8Array, at: number): boolean =>
   bytes.length - at >= token.length && bytes.compare(token, 0, token.length, at, at + token.length) === 0
 
-/** Behind the white space at a place, unless the token stands there as it is. */
+/** The offset after the white space at `at`, unless the token begins with that white space. */
 const pastBlanks = (bytes: Buffer, at: number, token: Uint8Array): number => {
   let to = at
   while (!(token.length > 0 && startsWith(bytes, token, to)) && isBlank(bytes[to])) to++
@@ -168,7 +168,7 @@ const pastBlanks = (bytes: Buffer, at: number, token: Uint8Array): number => {
 
 const isBlank = (byte: number | undefined): boolean => byte === BLANK || (byte !== undefined && byte >= 9 && byte <= 13)
 
-/** The UTF-8 offsets of UTF-16 offsets that ascend. */
+/** The UTF-8 offsets of ascending UTF-16 offsets. */
 export const byteOffsets = (text: string, offsets: ReadonlyArray<number>): ReadonlyArray<number> => {
   let at = 0
   let bytes = 0
@@ -179,7 +179,7 @@ export const byteOffsets = (text: string, offsets: ReadonlyArray<number>): Reado
   })
 }
 
-/** The bytes that byte-level tokens write as characters: printable ones as themselves, the others from U+0100 on. */
+/** Byte-level encoding: printable bytes are their own characters, others begin at U+0100. */
 const BYTES: ReadonlyMap<number, number> = (() => {
   const bytes = new Map<number, number>()
   let next = 0x100
