@@ -186,11 +186,11 @@ describe("MessagesFormat", () => {
       ],
       [
         ({ messages }) => void (messages[3] = { ...messages[3], tool_call_id: "z" }),
-        "messages[3]: a tool message that"
+        "messages[3]: a tool message without an open call"
       ],
       [({ messages }) => void (messages[7] = { role: "assistant", content: "" }), "messages[7]: an assistant message"],
       [({ messages }) => void (messages[1] = { role: "user", content: null }), "messages[1].content: wrong shape"],
-      [({ messages }) => void (messages[1] = { role: "user", content: "\ud83d" }), "half of a surrogate pair"],
+      [({ messages }) => void (messages[1] = { role: "user", content: "\ud83d" }), "a lone surrogate"],
       [({ messages }) => void (messages[1] = { role: "human", content: "" }), "wrong shape"],
       [({ tools }) => void tools.push(tools[0]!), "tools: two tools with one name"],
       [({ messages }) => void (messages.length = 0), "messages"]
