@@ -1,4 +1,4 @@
-/** A Chromium that is on this machine, for tests that drive the page; none is ever downloaded. */
+/** Finds a Chromium on this machine for tests of the page. Downloads nothing. */
 import { existsSync } from "node:fs"
 import * as process from "node:process"
 
@@ -12,11 +12,11 @@ const PLACES = [
   "/Applications/Chromium.app/Contents/MacOS/Chromium"
 ]
 
-/** Its path: what PI_SESSIONS_CHROMIUM says, else the first that is there. */
+/** The path in PI_SESSIONS_CHROMIUM, else the first that exists. */
 export const find = (): string | undefined => {
-  const told = process.env["PI_SESSIONS_CHROMIUM"]
-  return [...(told === undefined || told === "" ? [] : [told]), ...PLACES].find((path) => existsSync(path))
+  const given = process.env["PI_SESSIONS_CHROMIUM"]
+  return [...(given === undefined || given === "" ? [] : [given]), ...PLACES].find((path) => existsSync(path))
 }
 
-/** Containers have neither the rights for its sandbox nor much shared memory; what is opened in it is ours. */
+/** Containers lack the rights for Chromium's sandbox and have little shared memory. Tests open only their own pages. */
 export const ARGUMENTS: ReadonlyArray<string> = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]

@@ -1,11 +1,11 @@
 /**
- * Cuts the power at every call of a program, boots every disk that may be left, and checks each.
+ * Cuts the power at every call of a program, boots every disk that can result, and checks it.
  *
- * The program runs once, on a simulated disk. After each call that may change what a power cut leaves, and before the
- * next one when something was acknowledged in between, is a boundary; its crash states are those of `CrashState`. The
- * program must do the same each time (TestClock, no random names), or a finding cannot be seen again.
+ * The program runs once on a simulated disk. A boundary is after each call that changes what a power cut leaves, and
+ * before the next call if something was acknowledged in between. Its crash states are those of `CrashState`. The
+ * program must be deterministic (TestClock, no random names), so that a finding can be repeated.
  *
- * A check may run the program's own recovery, and may `explore` that again, with the crashed image as its `image`.
+ * A check can run the program's own recovery, and can `explore` that again with the crashed image as its `image`.
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -18,11 +18,11 @@ import * as FaultyFileSystem from "./FaultyFileSystem.ts"
 import * as SeededRandom from "./SeededRandom.ts"
 import type { DiskSnapshot } from "./DiskSnapshot.ts"
 
-/** Where a program writes down what it promised; plain functions, to be called at the very moment. */
+/** Records what a program promised. Plain functions, called at the moment of the promise. */
 export interface Ledger<A> {
-  /** It is about to try this: after a crash it may be there or not. */
+  /** The program begins this operation: after a crash it can be present or absent. */
   readonly attempt: (value: A) => void
-  /** It told its caller that this is done: after a crash it must be there. */
+  /** The program reported this operation as done: after a crash it must be present. */
   readonly acknowledge: (value: A) => void
 }
 
@@ -31,35 +31,35 @@ export interface CrashContext<A> {
   readonly boundary: number
   /** The last call before the crash; undefined before the first. */
   readonly operation: FaultyFileSystem.Operation | undefined
-  /** What had been acknowledged, in order. */
+  /** Acknowledged operations, in order. */
   readonly acknowledged: ReadonlyArray<A>
-  /** What had been attempted, in order. */
+  /** Attempted operations, in order. */
   readonly attempted: ReadonlyArray<A>
   /** What the power cut did. */
   readonly description: string
-  /** The machine that the check runs on: its operations tell what the check changed. */
+  /** The machine that the check runs on. Its operations show what the check changed. */
   readonly machine: FaultyFileSystem.FaultyFileSystem
 }
 
 /** What to run, what to check, and how much of it. */
 export interface ExploreOptions<A, E> extends Pick<CrashState.CrashStateOptions, "sectorBytes" | "byteCuts"> {
-  /** The disk before; empty unless told. */
+  /** The disk at the start. Default: empty. */
   readonly image?: DiskImage.DiskImage | undefined
-  /** More for the file system that the workload runs on: faults, a capacity, a halt. */
+  /** More options for the workload's file system: faults, a capacity, a halt. */
   readonly fileSystem?: Omit<FaultyFileSystem.Options, "image" | "onOperation"> | undefined
-  /** The program. A workload that was halted counts as one that ended there. */
+  /** The program. A halted workload counts as one that ended there. */
   readonly workload: (ledger: Ledger<A>) => Effect.Effect<unknown, E, FileSystem.FileSystem | Path.Path>
-  /** Fails, or dies, when a disk is not what it must be. Runs on a machine booted from that disk. */
+  /** Fails or dies if a disk is wrong. Runs on a machine booted from that disk. */
   readonly check: (
     image: DiskImage.DiskImage,
     context: CrashContext<A>
   ) => Effect.Effect<void, unknown, FileSystem.FileSystem | Path.Path>
   readonly seed: number
-  /** States to check in all; no limit unless told. Boundaries share it, and seeded choice says which states. */
+  /** Maximum number of states. Default: no limit. Shared among boundaries; the seed selects the states. */
   readonly budget?: number | undefined
-  /** States to check at one boundary; 256 unless told. */
+  /** Maximum number of states for a boundary. Default: 256. */
   readonly statesPerBoundary?: number | undefined
-  /** Checks one state only, to see a finding again. */
+  /** Checks one state only, to repeat a finding. */
   readonly only?: { readonly boundary: number; readonly state: number } | undefined
 }
 
@@ -107,7 +107,7 @@ interface Boundary {
   readonly attempted: number
 }
 
-/** Runs the workload once and keeps what the disk was at each boundary. */
+/** Runs the workload once and keeps the disk at each boundary. */
 const record = Effect.fnUntraced(function* <A, E>(options: ExploreOptions<A, E>) {
   const acknowledged: Array<A> = []
   const attempted: Array<A> = []
@@ -148,12 +148,12 @@ const record = Effect.fnUntraced(function* <A, E>(options: ExploreOptions<A, E>)
   return { boundaries, acknowledged, attempted, operations: machine.operations.length }
 })
 
-/** Shares a budget among boundaries that have so many states: as much as it has, or the same as the others. */
+/** Shares a budget among boundaries with these numbers of states, as evenly as possible. */
 const share = (counts: ReadonlyArray<number>, budget: number, random: SeededRandom.SeededRandom) => {
   const order = counts
     .map((count, at) => ({ count, at, chance: random.next() }))
     .sort((a, b) => a.count - b.count || a.chance - b.chance)
-  // When not even one is left for each, chance says who gets it.
+  // With fewer than one state for each boundary, chance decides.
   if (budget < counts.length) order.sort((a, b) => a.chance - b.chance)
   const shares = counts.map(() => 0)
   let left = budget
@@ -165,7 +165,7 @@ const share = (counts: ReadonlyArray<number>, budget: number, random: SeededRand
   return shares
 }
 
-/** Explores all crashes of a program; fails with the first that a check does not pass. */
+/** Explores all crashes of a program. Fails at the first state that fails its check. */
 export const explore = Effect.fnUntraced(function* <A, E>(
   options: ExploreOptions<A, E>
 ): Effect.fn.Return<Exploration, E | CrashFinding> {

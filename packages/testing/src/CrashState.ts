@@ -1,18 +1,18 @@
 /**
- * The disks that a power cut may leave, from a simulated disk at any moment.
+ * The disks that a power cut can leave, computed from a simulated disk.
  *
- * Each operation since the last sync of its file or directory may be done or not, in any combination: so writes are
- * lost or overtake each other, a name is there without its bytes, a rename is durable before the data of the file it
- * names. Operations on one name keep their order, and a rename is never half. A write may also be cut at the borders of
- * sectors, and the last one of each file at any byte; where it makes the file longer, the length may be there with zeros
- * in place of the bytes; and its later sectors may be there without the earlier ones.
+ * Each operation since the last sync of its file or directory is present or absent, in any combination: writes are lost
+ * or reordered, a name exists without its bytes, a rename is durable before the data of its file. Operations on one
+ * name keep their order, and a rename is atomic. A write can be cut at sector borders, and the last write of each file
+ * at any byte. If it makes the file longer, the new length can be present with zeros as bytes, and later sectors can be
+ * present without earlier ones.
  *
- * All combinations are tried when they are few. Else: none, all, every prefix in the order of the program, each one
- * lost, each one alone, each cut alone, all bytes of each file lost, all names or all bytes lost, and random ones.
- * States with the same names and bytes are given once.
+ * If there are few combinations, all are tried. Else: none, all, every prefix in program order, each operation lost,
+ * each alone, each cut alone, all bytes of each file lost, all names or all bytes lost, and random ones. Equal disks
+ * are returned once.
  *
- * Not among them: stale or garbage bytes where nothing was written, damage to what was durable, sectors in every
- * subset (a write is cut once), and part of a sync that was under way but not done.
+ * Not covered: stale or garbage bytes where nothing was written, damage to durable data, arbitrary subsets of sectors
+ * (a write is cut once), and parts of an unfinished sync.
  */
 import * as DiskImage from "./DiskImage.ts"
 import { choices, type Choice } from "./internal/crashChoices.ts"
@@ -23,31 +23,34 @@ import * as SeededRandom from "./SeededRandom.ts"
 import type { DiskSnapshot } from "./DiskSnapshot.ts"
 import * as Zlib from "node:zlib"
 
-/** One disk that may be left. */
+/** One disk that a power cut can leave. */
 export interface CrashState {
-  /** Its place in the enumeration, which the seed and the options decide. */
+  /** Its number in the enumeration, which depends on the seed and the options. */
   readonly index: number
-  /** What became of the operations that were not durable; made when asked for. */
+  /** Describes what became of the operations that were not durable. Computed on first use. */
   readonly description: string
-  /** What to boot from; made when asked for. */
+  /** The disk to boot from. Computed on first use. */
   readonly image: DiskImage.DiskImage
 }
 
 /** Which states to make. */
 export interface CrashStateOptions {
   readonly seed?: number | undefined
-  /** How many different states at most; 256 unless told. */
+  /** Maximum number of different states. Default: 256. */
   readonly limit?: number | undefined
-  /** What the disk writes as one; 512 unless told. */
+  /** Bytes that the disk writes atomically. Default: 512. */
   readonly sectorBytes?: number | undefined
-  /** How many random bytes to cut the last write of each file at, beside its first, middle and last; 3 unless told. */
+  /**
+   * Number of random bytes at which the last write of each file is cut, additional to its first, middle and last.
+   * Default: 3.
+   */
   readonly byteCuts?: number | undefined
 }
 
-// Random choices in a row that give nothing new, after which none is expected.
+// Stop after this many random choices without a new state.
 const idleAtMost = 2000
 
-/** Names without bytes: the directories there are, and the files that can be reached, in order. */
+/** Names without bytes: the directories and the reachable files, in order. */
 interface Shape {
   readonly id: number
   readonly directories: ReadonlyMap<number, Entries>
@@ -80,15 +83,15 @@ const describe = (items: ReadonlyArray<crashOutcome.Undecided>, choice: Choice):
   if (done === items.length) return `all ${done} unsynced operations done`
   if (choice.every((outcome) => outcome === 0)) return `none of ${items.length} unsynced operations done`
   const rest = done * 2 > items.length ? "done" : "not done"
-  const told = items.flatMap(({ label, outcomes }, at) => {
+  const listed = items.flatMap(({ label, outcomes }, at) => {
     const text = outcomes[choice[at] ?? 0]?.text ?? ""
     return text === rest ? [] : [`${label} ${text}`]
   })
-  const more = told.length > 12 ? `, and ${told.length - 12} more` : ""
-  return `${told.slice(0, 12).join("; ")}${more}; the rest of ${items.length} unsynced operations ${rest}`
+  const more = listed.length > 12 ? `, and ${listed.length - 12} more` : ""
+  return `${listed.slice(0, 12).join("; ")}${more}; the rest of ${items.length} unsynced operations ${rest}`
 }
 
-/** Numbers contents, the same for the same bytes. */
+/** Numbers contents: equal bytes have equal numbers. */
 const makeNumbering = () => {
   const numbers = new WeakMap<fileContent.FileContent, number>()
   const byHash = new Map<number, Array<readonly [fileContent.FileContent, number]>>()
@@ -110,7 +113,7 @@ const makeNumbering = () => {
   }
 }
 
-/** Resolves names, once for each set of operations on them that is there. */
+/** Resolves names, once for each set of present operations on them. */
 const makeShapes = (snapshot: DiskSnapshot, items: ReadonlyArray<crashOutcome.Undecided>) => {
   const cache = new Map<string, Shape>()
   const ids = new Map<string, number>()
@@ -128,7 +131,7 @@ const makeShapes = (snapshot: DiskSnapshot, items: ReadonlyArray<crashOutcome.Un
       for (const name of [...below.keys()].sort()) {
         const child = below.get(name) ?? 0
         const isDirectory = snapshot.inodes.get(child)?.kind === "directory"
-        // A second name of a file tells which file it is.
+        // A second name of the same file.
         const known = files.indexOf(child)
         names.push(`${path}/${name}${isDirectory ? "/" : known >= 0 ? `=${known}` : ""}`)
         if (isDirectory) visit(child, `${path}/${name}`)
@@ -141,7 +144,7 @@ const makeShapes = (snapshot: DiskSnapshot, items: ReadonlyArray<crashOutcome.Un
     ids.set(key, id)
     return { id, directories, files }
   }
-  /** Also changes the choice: what needs an operation that is not there is not there either. */
+  /** Also changes the choice: an operation is absent if one that it needs is. */
   return (choice: Choice): Shape => {
     const done = new Set<number>()
     let key = ""
@@ -183,7 +186,7 @@ const makeContents = (snapshot: DiskSnapshot, items: ReadonlyArray<crashOutcome.
   }
 }
 
-/** The states that a power cut at this moment may leave, different ones only: nothing done, all done, then others. */
+/** Returns the different states that a power cut can leave now: nothing done, all done, then others. */
 export function* enumerate(snapshot: DiskSnapshot, options: CrashStateOptions = {}): Generator<CrashState> {
   const limit = options.limit ?? 256
   const random = SeededRandom.make(options.seed ?? 0)
@@ -194,7 +197,7 @@ export function* enumerate(snapshot: DiskSnapshot, options: CrashStateOptions = 
   const seen = new Set<string>()
   let idle = 0
   for (const choice of choices(items, limit, random)) {
-    // With everything tried that differs, random choices find nothing new.
+    // All systematic choices were tried, and random ones find nothing new.
     if (seen.size >= limit || idle > Math.min(4 * limit + 64, idleAtMost)) return
     const shape = shapeOf(choice)
     const contents = shape.files.map((inode) => contentOf(inode, choice))

@@ -1,8 +1,8 @@
 /**
- * What lies on a disk when nothing is running: names and bytes, all of it durable.
+ * The names and bytes on a disk while nothing runs; all of it is durable.
  *
- * Images are values and share their bytes with each other and with the disks that are booted from them, so nobody may
- * change the bytes of one. Modes and times are not part of an image.
+ * Images are values. They share bytes with each other and with disks booted from them, so the bytes must not be
+ * changed. Modes and times are not part of an image.
  */
 import * as fileContent from "./internal/fileContent.ts"
 import * as Zlib from "node:zlib"
@@ -16,10 +16,10 @@ export interface DiskImage {
 /** The number of the root directory in every image. */
 export const root = 1
 
-/** A path, and the bytes or text there; a path that ends in `/` is an empty directory. */
+/** Bytes or text by path. A path that ends in `/` is an empty directory. */
 export type Files = Readonly<Record<string, string | Uint8Array>>
 
-/** An image with these files; parents are made, and `/tmp` is always there. */
+/** Makes an image with these files, their parent directories and `/tmp`. */
 export const fromFiles = (files: Files): DiskImage => {
   const directories = new Map<number, Map<string, number>>([[root, new Map()]])
   const contents = new Map<number, fileContent.FileContent>()
@@ -54,7 +54,7 @@ export const fromFiles = (files: Files): DiskImage => {
   return { directories, files: contents }
 }
 
-/** An image with nothing but `/tmp`. */
+/** An image with only `/tmp`. */
 export const empty: DiskImage = fromFiles({})
 
 /** Every path of an image in order, directories with a `/` at the end; the root is left out. */
@@ -71,7 +71,7 @@ export const paths = (image: DiskImage): ReadonlyArray<readonly [path: string, i
   return found.sort(([a], [b]) => (a < b ? -1 : 1))
 }
 
-/** The bytes of a file by its absolute path; undefined where there is no file. */
+/** The bytes of a file by its absolute path; undefined if there is no file. */
 export const read = (image: DiskImage, path: string): Uint8Array | undefined => {
   let inode: number | undefined = root
   for (const part of path.split("/")) {
@@ -81,13 +81,16 @@ export const read = (image: DiskImage, path: string): Uint8Array | undefined => 
   return inode === undefined ? undefined : image.files.get(inode)?.slice()
 }
 
-/** The image as `fromFiles` takes it, bytes copied: change them and make another image to simulate damage. */
+/** The image as input of `fromFiles`, with copied bytes. Change them and make another image to simulate damage. */
 export const toFiles = (image: DiskImage): Record<string, Uint8Array> =>
   Object.fromEntries(
     paths(image).map(([path, inode]) => [path, image.files.get(inode)?.slice() ?? fileContent.empty] as const)
   )
 
-/** The image as text, one line a path: for messages and for comparing. Long content is a part and a checksum. */
+/**
+ * The image as text, one line for each path, for messages and comparisons. Long content is shown as a prefix and a
+ * checksum.
+ */
 export const print = (image: DiskImage): string =>
   paths(image)
     .map(([path, inode]) => {

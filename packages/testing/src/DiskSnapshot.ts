@@ -1,8 +1,8 @@
-/** A simulated disk at one moment, with all that decides what a power cut may leave. Nothing of it ever changes. */
+/** A simulated disk at one moment: everything that determines what a power cut can leave. Immutable. */
 import type { ContentOperation, Entries, EntryOperation } from "./internal/diskOperation.ts"
 import type { FileContent } from "./internal/fileContent.ts"
 
-/** A file: what is seen, what is durable, and what was done between. */
+/** A file: its visible content, its durable content, and the operations between them. */
 export interface FileNode {
   readonly kind: "file"
   readonly content: FileContent
@@ -12,7 +12,7 @@ export interface FileNode {
   readonly mtime: number
 }
 
-/** A directory; its entries stand elsewhere. */
+/** A directory; its entries are in `directories`. */
 export interface DirectoryNode {
   readonly kind: "directory"
   readonly parent: number
@@ -22,11 +22,10 @@ export interface DirectoryNode {
 
 export type Inode = FileNode | DirectoryNode
 
-/** All that decides what a power cut may leave; a value. */
 export interface DiskSnapshot {
   readonly inodes: ReadonlyMap<number, Inode>
-  /** Entries that are durable. */
+  /** Durable entries. */
   readonly durable: ReadonlyMap<number, Entries>
-  /** Operations on entries that are not. */
+  /** Operations on entries that are not durable. */
   readonly pending: ReadonlyArray<EntryOperation>
 }

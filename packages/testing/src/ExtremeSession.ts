@@ -58,7 +58,7 @@ const each = function* (n: number, make: (index: number) => string): Generator<s
   for (let index = 0; index < n; index++) yield make(index)
 }
 
-/** A header, an exchange, and after it what the shape makes. */
+/** A header and an exchange, followed by what the shape generates. */
 const after = (name: string, make: (n: number) => Iterable<string>): ExtremeSession => ({
   name,
   lines: function* (n) {
@@ -85,7 +85,7 @@ const repeat = function* (unit: string, times: number): Generator<string> {
   if (left > 0) yield unit.repeat(left)
 }
 
-/** One entry with something very long inside; the text around it is that of a user's message. */
+/** One user message with something very long inside. */
 const inside = (name: string, make: (n: number) => Iterable<string>): ExtremeSession =>
   after(name, function* (n) {
     const whole = user("long", "answer", "HERE")
@@ -96,7 +96,7 @@ const inside = (name: string, make: (n: number) => Iterable<string>): ExtremeSes
     yield assistant("last", "long", [text("done")])
   })
 
-/** One line that is no entry. */
+/** One line that is not an entry. */
 const alone = (name: string, make: (n: number) => Iterable<string>): ExtremeSession =>
   after(name, function* (n) {
     yield* make(n)
@@ -306,7 +306,7 @@ export const shape = (name: string): ExtremeSession => {
   return found
 }
 
-/** Writes a shape to a file and returns how many bytes it has. */
+/** Writes a shape to a file. Returns its size in bytes. */
 export const write = (path: string, { lines }: ExtremeSession, n: number): number => {
   const file = Fs.openSync(path, "w")
   let bytes = 0

@@ -1,15 +1,15 @@
 /**
- * Effect's `FileSystem` on a simulated disk, for tests: it records every call, gives the faults that a test asks for,
- * can be stopped at any call, and knows what a power cut would leave (`disk`, with `CrashState`).
+ * Effect's `FileSystem` on a simulated disk, for tests. It records every call, injects faults, can be stopped at any
+ * call, and computes what a power cut would leave (`disk`, with `CrashState`).
  *
- * Errors, flags, positions, short counts and the system calls behind each member are those of Effect's node layer on
- * Linux, held against it by a test. One member may be several calls: `writeFile` is open, write and close, a recursive
- * `makeDirectory` is one `mkdir` for each level that it tries, and a fault or a power cut may come between any two.
+ * Errors, flags, positions, short counts and the system calls of each member are those of Effect's node layer on Linux;
+ * a test compares them. One member can be several calls: `writeFile` is open, write and close, a recursive
+ * `makeDirectory` is one `mkdir` for each level. A fault or a power cut can happen between any two.
  *
- * Not simulated: `copy`, `chown`, `readLink`, `symlink` and `watch` die; permissions are not checked (ask for EACCES by
- * a fault); relative paths start at the root; the names of temporary directories are not random; a directory lists its
- * names in an order that means nothing. Each member runs without a pause, so fibers take turns between members only,
- * and only with `interleave`.
+ * Not simulated: `copy`, `chown`, `readLink`, `symlink` and `watch` die; permissions are not checked (inject EACCES as
+ * a fault); relative paths start at the root; temporary directories have fixed names; directories list names in
+ * arbitrary order. Each member runs without interruption, so fibers take turns only between members, and only with
+ * `interleave`.
  */
 import * as FileSystem from "effect/FileSystem"
 import * as Layer from "effect/Layer"
@@ -24,7 +24,7 @@ export type { ErrorCode } from "./internal/errno.ts"
 export type { Options } from "./internal/kernel.ts"
 export { error, type Fault, ignored, type Operation, short } from "./SimulatedCall.ts"
 
-/** The defect of every call after the program was stopped. Nothing is closed or removed after it, as by kill -9. */
+/** The defect of every call after the program was stopped. Nothing is closed or removed after it, as with kill -9. */
 export class Halted extends Error {
   override readonly name = "Halted"
   constructor() {
@@ -32,21 +32,21 @@ export class Halted extends Error {
   }
 }
 
-/** A file system that a test holds in its hands. */
+/** A file system controlled by a test. */
 export interface FaultyFileSystem {
   /** The services for the program under test. */
   readonly layer: Layer.Layer<FileSystem.FileSystem | Path.Path>
-  /** Every call so far; grows. */
+  /** Every call so far; the array grows. */
   readonly operations: ReadonlyArray<Operation>
   /** `disk.snapshot()` is what `CrashState` takes; `disk.image()` is what kill -9 would leave. */
   readonly disk: SimulatedDisk
-  /** Changes how many bytes fit, undefined for no limit. */
+  /** Changes how many bytes fit; undefined for no limit. */
   readonly setCapacity: (bytes: number | undefined) => void
   /** Stops the machine now: every further call dies with `Halted`. */
   readonly halt: () => void
 }
 
-/** Makes a file system; the layer gives the same one however often it is built. */
+/** Makes a file system. Building the layer again gives the same one. */
 export const make = (options: Options = {}): FaultyFileSystem => {
   const disk = options.disk ?? new SimulatedDisk(options.image)
   disk.capacityBytes = options.capacityBytes
@@ -55,7 +55,7 @@ export const make = (options: Options = {}): FaultyFileSystem => {
     options,
     operations: [],
     handles: new Map(),
-    // 0 to 2 are taken in every program.
+    // Descriptors 0 to 2 are in use in every program.
     lastDescriptor: 2,
     temporary: 0,
     halted: false,
@@ -75,7 +75,7 @@ export const make = (options: Options = {}): FaultyFileSystem => {
   }
 }
 
-/** Starts the machine again on what a crash left: all of it is durable now. */
+/** Boots a machine from what a crash left. All of it is durable. */
 export const boot = (image: DiskImage.DiskImage, options: Omit<Options, "image"> = {}): FaultyFileSystem =>
   make({ ...options, image })
 

@@ -1,6 +1,6 @@
 /**
- * A disk of its own that is really full: a tmpfs of limited size. The kernel writes what still fits, gives a short count,
- * and says ENOSPC to the next write, as a full disk does. Mounting takes privileges that not every machine gives.
+ * A disk that is really full: a tmpfs of limited size. The kernel writes what fits, returns a short count, and fails
+ * the next write with ENOSPC. Mounting needs privileges that some machines do not give.
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -10,19 +10,19 @@ import * as Os from "node:os"
 import * as Path from "node:path"
 
 export interface FullDisk {
-  /** Where it is mounted; empty at first. */
+  /** The mount point; empty at first. */
   readonly root: string
-  /** Takes all space but about `leave` bytes, which are counted in pages. */
+  /** Fills the disk except for about `leave` bytes, rounded to pages. */
   readonly fill: (leave?: number) => void
-  /** Gives back what `fill` took. */
+  /** Frees what `fill` took. */
   readonly free: () => void
 }
 
 const PAGE = 4096
-/** Lies on the disk while it is full. */
+/** The file that fills the disk. */
 const BALLAST = ".ballast"
 
-/** Undefined, or why not. */
+/** Returns the reason if mounting fails. */
 const mount = (directory: string, bytes: number): string | undefined => {
   const { error, status, stderr } = spawnSync("mount", ["-t", "tmpfs", "-o", `size=${bytes}`, "tmpfs", directory], {
     encoding: "utf8"
@@ -38,7 +38,7 @@ const unmount = (directory: string): void => {
 
 const makeDirectory = (): string => Fs.mkdtempSync(Path.join(Fs.realpathSync(Os.tmpdir()), "pi-sessions-disk-"))
 
-/** Why no such disk can be had here; undefined when it can. Says so on stdout, since tests are then passed over. */
+/** The reason why a disk cannot be mounted here; undefined if it can. Prints it, since the tests are then skipped. */
 export const refusal = (): string | undefined => {
   const directory = makeDirectory()
   const why = mount(directory, PAGE)
@@ -48,7 +48,7 @@ export const refusal = (): string | undefined => {
   return why
 }
 
-/** Mounts a disk of `bytes`, which goes with the scope. */
+/** Mounts a disk of `bytes`; unmounts it when the scope closes. */
 export const make = (bytes: number): Effect.Effect<FullDisk, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.sync(() => {

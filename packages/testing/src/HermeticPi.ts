@@ -1,5 +1,5 @@
 /**
- * Everything a test needs to run real Pis: a temporary folder, a scripted model, and an agent folder for each version.
+ * An environment for real Pis: a temporary folder, a scripted model, and an agent folder for each version.
  *
  * All of it lives in the scope. The versions share the model and the working folder, but not the agent folder.
  */
@@ -13,38 +13,38 @@ import * as PiVersion from "./PiVersion.ts"
 import * as ScriptedModel from "./ScriptedModel.ts"
 import { temporaryFolder } from "./TemporaryFolder.ts"
 
-/** Options of one run; the folders are the environment's own unless told. */
+/** Options of one run. Default folders: those of the environment. */
 export type RunOptions = Partial<Omit<PiProcess.PiProcessOptions, "args" | "agentDir" | "home">>
 
 /** A place to run real Pis in. */
 export interface HermeticPi {
-  /** The temporary folder that holds all others; a real path. */
+  /** The temporary folder that contains all others; a real path. */
   readonly root: string
-  /** The working folder of a run, empty at first. */
+  /** The working folder of runs, empty at first. */
   readonly cwd: string
   readonly home: string
-  /** A folder for session files. Pi does not look into it by itself. */
+  /** A folder for session files. Pi does not read it on its own. */
   readonly sessionDir: string
   readonly agentDir: (version: PiVersion.PiVersion) => string
   readonly model: ScriptedModel.ScriptedModel
-  /** Runs Pi to its end; any exit code is a success. */
+  /** Runs Pi until it exits. Any exit code is a success. */
   readonly run: (
     version: PiVersion.PiVersion,
     args: ReadonlyArray<string>,
     options?: RunOptions
   ) => Effect.Effect<PiProcess.PiExit, PiProcess.PiProcessError>
-  /** Resumes a session file, or starts it, with one prompt. */
+  /** Resumes or creates a session file with one prompt. */
   readonly prompt: (
     version: PiVersion.PiVersion,
     sessionFile: string,
     prompt: string,
     options?: RunOptions
   ) => Effect.Effect<PiProcess.PiExit, PiProcess.PiProcessError>
-  /** What the model was sent, by all runs. */
+  /** The requests that the model received from all runs. */
   readonly requests: Effect.Effect<ReadonlyArray<ScriptedModel.ChatRequest>>
 }
 
-/** Makes the place, with a model that follows `script`. */
+/** Makes the environment, with a model that follows `script`. */
 export const make = Effect.fnUntraced(function* (
   script?: ScriptedModel.Script
 ): Effect.fn.Return<HermeticPi, never, Scope.Scope> {

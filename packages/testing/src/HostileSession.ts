@@ -1,9 +1,9 @@
 /**
- * Writes session files as Pi 0.78 would, in which everything that a person, a model or a tool says is hard to read: texts of
- * one family of HostileText.ts. And folders of sessions of common sizes, a few of them hostile.
+ * Writes session files as Pi 0.78 would, in which all texts of users, models and tools belong to one hostile family of
+ * HostileText.ts; and folders of sessions of common sizes, some of them hostile.
  *
- * The bytes depend on the options alone. Both Pis open the files. Words that belong to a file alone stand in its first turn,
- * so that no two files pass for the same session.
+ * The bytes depend only on the options. Both Pis open the files. The first turn of each file has unique words, so that
+ * no two files count as duplicates.
  */
 import * as Fs from "node:fs/promises"
 import * as Path from "node:path"
@@ -14,14 +14,14 @@ import * as sampleText from "./internal/sampleText.ts"
 
 export interface HostileSessionOptions {
   readonly family: HostileText
-  /** The length of the file, about: the last turn is not cut. */
+  /** Approximate length of the file; the last turn is not cut. */
   readonly bytes: number
   readonly seed: number
 }
 
 const start = Date.UTC(2026, 0, 5, 10)
 const OWN_WORDS = 4000
-/** Lengths of texts, in turn; none is longer than a share of the file. */
+/** Lengths of texts, in rotation; limited by a share of the file. */
 const LENGTHS = [8, 60, 700, 9000, 120_000, 1_000_000] as const
 const LONGEST_SHARE = 0.2
 
@@ -34,7 +34,7 @@ const usage = {
   cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 }
 }
 
-/** Appends lines to a list, each the child of the one before it. */
+/** Appends lines to a list, each a child of the previous one. */
 class Lines {
   readonly lines: Array<string> = []
   bytes = 0
@@ -76,7 +76,7 @@ class Lines {
 
 const text = (text: string) => ({ type: "text", text })
 
-/** A session's text, for tests that need no file. */
+/** The text of a session. */
 export const make = ({ bytes, family, seed }: HostileSessionOptions): string => {
   const random = SeededRandom.make(seed)
   const own = sampleText.makePool(random)
@@ -89,7 +89,7 @@ export const make = ({ bytes, family, seed }: HostileSessionOptions): string => 
   lines.message({ role: "user", content: [text(own(OWN_WORDS))] })
   lines.answer([text(own(OWN_WORDS))], "stop")
   const longest = Math.max(LENGTHS[0], bytes * LONGEST_SHARE)
-  // A character may take six bytes of JSON.
+  // A character can take six bytes of JSON.
   const lengths = LENGTHS.filter((length) => length * 6 <= longest)
   const said = (at: number): string => family.text(lengths[at % lengths.length] ?? LENGTHS[0])
   for (let turn = 0; lines.bytes < bytes; turn++) {
@@ -117,9 +117,9 @@ export const make = ({ bytes, family, seed }: HostileSessionOptions): string => 
 export interface HostileFolderOptions {
   readonly sessions: number
   readonly seed: number
-  /** The share of hostile ones; 0.05 unless told. */
+  /** Share of hostile files. Default: 0.05. */
   readonly hostile?: number
-  /** Sizes of files are spread evenly by their logarithm. */
+  /** Range of file sizes, distributed evenly by logarithm. */
   readonly bytes: { readonly least: number; readonly most: number }
 }
 
@@ -129,11 +129,11 @@ export interface HostileFolder {
   readonly hostile: ReadonlyArray<string>
 }
 
-/** Mean length of a line, and entries between compactions, as real sessions have them. */
+/** Mean line length and entries between compactions, as in real sessions. */
 const MEAN_BYTES = 6500
 const COMPACT_EVERY = 400
 
-/** Writes sessions into a folder, which must exist. Families come in turn, from one that the seed tells. */
+/** Writes sessions into an existing folder. Families rotate; the seed selects the first. */
 export const writeFolder = async (folder: string, options: HostileFolderOptions): Promise<HostileFolder> => {
   const { hostile = 0.05, seed, sessions } = options
   const { least, most } = options.bytes
@@ -143,9 +143,9 @@ export const writeFolder = async (folder: string, options: HostileFolderOptions)
   let bytes = 0
   for (let n = 0; n < sessions; n++) {
     const size = Math.floor(least * (most / least) ** random.next())
-    // As evenly among the others as the share allows.
+    // Hostile files are distributed evenly.
     const isHostile = Math.floor((n + 1) * hostile) > Math.floor(n * hostile)
-    // Families far from each other in the list are of other kinds.
+    // Neighbours in the list are similar, so take distant ones.
     const family = families[(first + names.length * 31) % families.length]
     const name = `${String(n).padStart(5, "0")}${isHostile ? "-hostile" : ""}.jsonl`
     const file = Path.join(folder, name)

@@ -1,17 +1,17 @@
 /**
- * Texts that are hard to read in linear time, or at all: families of them, each for any length.
+ * Families of texts that are hard to read in linear time, or at all, each for any length.
  *
- * For tests that every reader of text ends, and takes twice the steps for twice the text.
+ * Tests use them to check that every reader terminates and takes twice the steps for twice the text.
  */
 
-/** Texts of one kind. The same length gives the same text. */
+/** Texts of one kind. Equal lengths give equal texts. */
 export interface HostileText {
   readonly name: string
   /** A text of exactly this many UTF-16 code units. */
   readonly text: (length: number) => string
 }
 
-/** `start`, then `unit` as often as it fits before `end`. What does not fit is cut off. */
+/** `start`, then `unit` repeated before `end`, cut to the length. */
 const run =
   (unit: string, start = "", end = "") =>
   (length: number): string => {
@@ -31,7 +31,9 @@ const nested =
 const between = (first: number, last: number): ReadonlyArray<number> =>
   Array.from({ length: last - first + 1 }, (_, at) => first + at)
 
-/** Every control and format character of the basic plane, and all that Unicode or JavaScript calls white space. */
+/**
+ * All control and format characters of the basic plane, and everything that Unicode or JavaScript calls white space.
+ */
 export const blanks: ReadonlyArray<number> = [
   ...between(0x00, 0x20),
   ...between(0x7f, 0xa0),
@@ -59,7 +61,7 @@ const blankFamilies = blanks.flatMap((code): ReadonlyArray<HostileText> => {
   ]
 })
 
-/** Openings that nothing closes: once before a long text, and again and again. */
+/** Openings without an end: once before a long text, and repeated. */
 const unclosed = [
   "'",
   '"',

@@ -1,9 +1,9 @@
 /**
- * Writes large session files as Pi 0.78 would, fast: for benchmarks and for tests of memory.
+ * Writes large session files fast, as Pi 0.78 would, for benchmarks and memory tests.
  *
- * The bytes depend on the options alone. Both Pis open the file: it is a chain of turns (user, assistant with tool
- * calls, tool results) with branches, labels, changes of the model and, when asked for, compactions. The sizes of the
- * lines are spread like real ones: most are small, few are very large. Keys stand in the order in which Pi writes them.
+ * The bytes depend only on the options. Both Pis open the file: a chain of turns (user, assistant with tool calls, tool
+ * results) with branches, labels, model changes and, optionally, compactions. Line lengths are distributed as in real
+ * files: most are small, few are very large. Keys are in Pi's order.
  */
 import * as Fs from "node:fs/promises"
 import * as sampleText from "./internal/sampleText.ts"
@@ -11,21 +11,21 @@ import * as SeededRandom from "./SeededRandom.ts"
 
 /** What to write. */
 export interface LargeSessionOptions {
-  /** The number of lines after the header. */
+  /** Number of lines after the header. */
   readonly entries: number
   readonly seed: number
-  /** The mean length of a line, about; 1300 unless told. Below 600 the keys alone take more. */
+  /** Approximate mean line length in bytes. Default: 1300. Keys alone take 600. */
   readonly meanBytes?: number | undefined
-  /** Compacts after so many entries, keeping from a user message about 20 entries back; never unless told. */
+  /** Number of entries between compactions, which keep about 20 entries. Default: no compaction. */
   readonly compactEvery?: number | undefined
-  /** The working folder in the header, which Pi wants to exist when it resumes; "/" unless told. */
+  /** The working folder in the header, which must exist when Pi resumes. Default: "/". */
   readonly cwd?: string | undefined
 }
 
 /** What was written. */
 export interface LargeSession {
   readonly bytes: number
-  /** The last entry, which Pi goes on from: always an assistant message. */
+  /** The last entry, always an assistant message. Pi continues from it. */
   readonly leafId: string
 }
 
@@ -102,7 +102,7 @@ class LineMaker {
     return `${JSON.stringify({ type: "session", version: 3, id, timestamp, cwd: this.#options.cwd ?? "/" })}\n`
   }
 
-  /** The next line, when so many are still to come, itself among them. */
+  /** The next line, given the number of lines left, including this one. */
   next(left: number): string {
     const { compactEvery } = this.#options
     const [call] = this.#openCalls
@@ -111,7 +111,7 @@ class LineMaker {
     if (this.#written === 0) return this.#line("model_change", { provider: "fake", modelId: "fake-1" })
     if (this.#written === 1) return this.#line("thinking_level_change", { thinkingLevel: "off" })
     if (compactEvery !== undefined && this.#sinceCompaction >= compactEvery) return this.#compaction()
-    // Room for the results, and for an answer to them.
+    // Leaves room for the results and an answer to them.
     return this.#assistantIsNext ? this.#assistant(left - 2) : this.#betweenTurns()
   }
 
@@ -131,7 +131,7 @@ class LineMaker {
     return this.#clock
   }
 
-  /** Text that makes a line with so many bytes of keys as long as a share of the mean, on average. */
+  /** Text for a line with this share of the mean length, given the bytes of its keys. */
   #body(share: number, keyBytes: number): string {
     const bytes = sampleText.spread(this.#random) * share * (this.#options.meanBytes ?? 1300)
     return this.#text(Math.max(16, bytes - keyBytes))
@@ -143,7 +143,7 @@ class LineMaker {
     return this.#line("message", { message }, true)
   }
 
-  /** An assistant message with up to `maxCalls` tool calls, or none when it ends the turn. */
+  /** An assistant message with up to `maxCalls` tool calls, or none if it ends the turn. */
   #assistant(maxCalls: number): string {
     const random = this.#random
     const count = maxCalls > 0 && random.chance(0.75) ? 1 + random.int(Math.min(maxCalls, 2)) : 0
@@ -232,7 +232,7 @@ class LineMaker {
     }
   }
 
-  /** The place on the path of the user message at `place` or the closest one before it; -1 when there is none. */
+  /** The index on the path of the last user message at or before `place`; -1 if there is none. */
   #userAtOrBefore(place: number): number {
     return this.#path.findLastIndex(({ isUser }, index) => isUser && index <= place)
   }
@@ -251,7 +251,7 @@ class LineMaker {
     return line
   }
 
-  /** Goes back to before an earlier prompt; Pi writes a summary only when asked to. */
+  /** Moves the leaf before an earlier prompt. Pi writes a summary only when asked to. */
   #branch(): string {
     const user = this.#userAtOrBefore(this.#path.length - 2 - this.#random.int(40))
     if (user > 0) this.#path.length = user
@@ -263,7 +263,7 @@ class LineMaker {
   }
 }
 
-/** Writes the file, replacing what is there. */
+/** Writes the file, replacing an existing one. */
 export const write = async (file: string, options: LargeSessionOptions): Promise<LargeSession> => {
   if (options.entries < 1) throw new RangeError("a large session has at least one entry")
   const maker = new LineMaker(options)

@@ -50,7 +50,7 @@ const settings = {
   retry: { enabled: false }
 }
 
-/** Writes `models.json` and `settings.json` into `dir`, which is made if it is not there. */
+/** Writes `models.json` and `settings.json` into `dir`, which is created if necessary. */
 export const write = Effect.fnUntraced(function* (dir: string, modelUrl: string) {
   yield* Effect.promise(() => Fs.mkdir(dir, { recursive: true }))
   yield* Effect.promise(() => Fs.writeFile(Path.join(dir, "models.json"), JSON.stringify(models(modelUrl))))

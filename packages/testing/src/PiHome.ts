@@ -1,9 +1,9 @@
 /**
- * A person's home with sessions in every layout that Pi leaves behind, and with what lies around there: files that are
- * no sessions, links, loops, pipes, Pi's other stores and its credentials. It says what a catalog must find.
+ * A home folder with sessions in every layout that Pi leaves, and what surrounds them: files that are not sessions,
+ * links, loops, pipes, Pi's other stores and its credentials. States what a catalog must find.
  *
- * Written with plain files and `node:sqlite`, so that it agrees with no program under test by construction. Containers
- * of a store are made by the test, from the sessions that are there for it.
+ * Uses only plain files and `node:sqlite`, so it is independent of the programs under test. Tests make the containers
+ * of a store from the sessions in `forContainers`.
  */
 import { execFileSync } from "node:child_process"
 import * as Fs from "node:fs"
@@ -39,15 +39,15 @@ export interface PiHome {
   readonly otherAgent: HomeEnvironment
   /** With `PI_CODING_AGENT_SESSION_DIR`, which is flat. */
   readonly flat: HomeEnvironment
-  /** Files below the places of `usual` that look like sessions and are none, or cannot be read. */
+  /** Files below the folders of `usual` that look like sessions but are not, or cannot be read. */
   readonly others: ReadonlyArray<string>
-  /** Sessions of `usual` for containers: one whose file stays beside its container, one whose file goes. */
+  /** Sessions of `usual` for containers: one keeps its file, the other one's file is removed. */
   readonly forContainers: { readonly beside: HomeSession; readonly instead: HomeSession }
-  /** Every file with credentials. Nothing may open or ask for them, unless a person names one. */
+  /** Every file with credentials. Nothing may open or stat them unless the user names one. */
   readonly credentials: ReadonlyArray<string>
-  /** Links of directories and files that lead to what is found without them. */
+  /** Links to directories and files that are also found without them. */
   readonly links: ReadonlyArray<string>
-  /** What Pi keeps beside its sessions, by the ids of the documentation. */
+  /** What Pi stores beside its sessions, by the ids of the documentation. */
   readonly documents: { readonly [store: string]: string }
 }
 
@@ -70,7 +70,7 @@ class Writer {
   readonly sessions: Array<HomeSession> = []
   #made = 0
 
-  /** The lines of a session, and what is true of it. */
+  /** The lines of a session, and the facts about it. */
   lines(path: string, draft: Draft, format: HomeSession["format"] = "jsonl"): ReadonlyArray<string> {
     const n = ++this.#made
     const id = draft.id ?? sessionId(n)
@@ -120,7 +120,7 @@ class Writer {
     return session
   }
 
-  /** What was written since, and forgets it. */
+  /** Returns and forgets the sessions written since the last call. */
   take(): ReadonlyArray<HomeSession> {
     return this.sessions.splice(0)
   }
@@ -190,7 +190,7 @@ export const make = (home: string): PiHome => {
 const byPath = (sessions: ReadonlyArray<HomeSession>): ReadonlyArray<HomeSession> =>
   sessions.toSorted((a, b) => (a.path < b.path ? -1 : 1))
 
-/** Names and directories in many scripts, names that were changed or taken away. */
+/** Names and directories in many scripts; renamed and removed sessions. */
 const namedSessions = (writer: Writer, root: string): void => {
   const names = [
     "Ответы на вопросы",
@@ -210,7 +210,7 @@ const namedSessions = (writer: Writer, root: string): void => {
   writer.session(Path.join(root, "--names--", "cleared.jsonl"), { formerNames: ["first"], name: "" })
 }
 
-/** Headers that are not as Pi writes them and are headers all the same. */
+/** Unusual but valid headers. */
 const strangeHeaders = (writer: Writer, root: string): void => {
   const directory = Path.join(root, "--headers--")
   const at = (name: string): string => Path.join(directory, `${name}.jsonl`)
@@ -243,7 +243,7 @@ const nested = (writer: Writer, root: string): void => {
   writeDatabase(database, writer.lines(database, { name: "in a database" }, "sqlite_v1"))
 }
 
-/** Links to a directory, to a file, round in a circle, and out to another home of Pi. */
+/** Links to a directory, to a file, in a circle, and to another home of Pi. */
 const linksIn = (root: string, project: string, settingsDir: string, home: string): ReadonlyArray<string> => {
   const links: ReadonlyArray<readonly [string, string]> = [
     [Path.join(root, "a link to a project"), project],
@@ -256,7 +256,7 @@ const linksIn = (root: string, project: string, settingsDir: string, home: strin
   return links.map(([link]) => link)
 }
 
-/** Files that are no sessions, by everything that a file can be instead. */
+/** Every kind of file that is not a session. */
 const noSessions = (root: string): Array<string> => {
   const directory = Path.join(root, "--none--")
   const at = (name: string): string => Path.join(directory, name)
@@ -318,7 +318,7 @@ const stores = (agentDir: string, otherAgent: string, root: string, settingsDir:
   }
 }
 
-/** Writes many small sessions below a directory, fifty to a folder; gives their number. */
+/** Writes many small sessions below a directory, fifty in each folder. Returns their number. */
 export const makeMany = (directory: string, count: number): number => {
   for (let n = 0; n < count; n++) {
     const folder = Path.join(directory, `--home-ann-project-${Math.floor(n / 50)}--`)

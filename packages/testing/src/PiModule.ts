@@ -1,9 +1,9 @@
 /**
  * A typed view of what a real Pi exports, as the oracle for trees and contexts.
  *
- * The types promise no more than Pi does: entries and messages are whatever the file or the caller held, since Pi
- * validates neither. Session folders are required everywhere, because without one Pi falls back to the home folder.
- * Importing either Pi computes the path of the agent folder but touches no file outside its own package.
+ * The types promise no more than Pi does: entries and messages are unvalidated, as in Pi. Session folders are required
+ * everywhere, because Pi otherwise uses the home folder. Importing a Pi computes the path of the agent folder but
+ * touches no file outside its own package.
  */
 import * as Url from "node:url"
 import * as PiVersion from "./PiVersion.ts"
@@ -45,7 +45,7 @@ export interface PiTreeNode {
   readonly labelTimestamp?: string | undefined
 }
 
-/** What Pi would go on with from a leaf. */
+/** What Pi would continue with from a leaf. */
 export interface PiContext {
   readonly messages: ReadonlyArray<PiMessage>
   readonly thinkingLevel: string

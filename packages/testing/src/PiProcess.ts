@@ -1,6 +1,6 @@
 /**
- * Runs a real Pi from start to end, cut off from the machine: an environment of its own, no network, no extensions,
- * skills, prompt templates, context files or MCP servers other than those the caller names.
+ * Runs a real Pi as a process, isolated from the machine: its own environment, no network, no extensions, skills,
+ * prompt templates, context files or MCP servers except those of the caller.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -17,13 +17,13 @@ export interface PiProcessOptions {
   readonly home: string
   /** The arguments after the hermetic flags. */
   readonly args: ReadonlyArray<string>
-  /** The model to ask for, `fake-1` unless told; null leaves the choice to Pi. */
+  /** The model to request; null leaves the choice to Pi. Default: `fake-1`. */
   readonly model?: PiAgentDir.ModelId | null | undefined
-  /** What Pi reads on its standard input; nothing unless told. */
+  /** Pi's standard input. Default: empty. */
   readonly stdin?: string | undefined
   /** More variables of the environment. */
   readonly env?: Readonly<Record<string, string>> | undefined
-  /** How long Pi may take by the real clock; two minutes unless told. */
+  /** Maximum duration by the real clock. Default: 2 minutes. */
   readonly timeout?: Duration.Input | undefined
 }
 
@@ -47,7 +47,7 @@ export class PiProcessError extends Schema.TaggedError<PiProcessError>()("PiProc
   }
 }
 
-/** All that a hermetic Pi gets of the environment. */
+/** The complete environment of a hermetic Pi. */
 export const environment = (options: Pick<PiProcessOptions, "home" | "agentDir" | "env">): Record<string, string> => ({
   PATH: process.env["PATH"] ?? "",
   HOME: options.home,
@@ -60,7 +60,7 @@ export const environment = (options: Pick<PiProcessOptions, "home" | "agentDir" 
   ...options.env
 })
 
-/** Flags that keep Pi to itself. */
+/** Flags that isolate Pi. */
 export const hermeticFlags = (
   version: PiVersion.PiVersion,
   model: PiAgentDir.ModelId | null
@@ -74,7 +74,7 @@ export const hermeticFlags = (
   ...(model === null ? [] : ["--model", `fake/${model}`])
 ]
 
-/** Runs Pi to its end. Any exit code is a success; the child is killed when the effect is interrupted. */
+/** Runs Pi until it exits. Any exit code is a success. Interrupting the effect kills the process. */
 export const run = (version: PiVersion.PiVersion, options: PiProcessOptions): Effect.Effect<PiExit, PiProcessError> =>
   Effect.callback((resume) => {
     const model = options.model === undefined ? "fake-1" : options.model
@@ -89,8 +89,8 @@ export const run = (version: PiVersion.PiVersion, options: PiProcessOptions): Ef
     const fail = (reason: string) =>
       resume(Effect.fail(new PiProcessError({ version, args: options.args, reason, ...output() })))
 
-    // A real timer, not Effect's clock: under a test clock the limit must hold too. Once killed, "exit" is awaited
-    // and not "close", which a grandchild that inherited a pipe could hold off for ever.
+    // A real timer, not Effect's clock, since the limit must also hold under a test clock. Waits for "exit" and not
+    // "close", which a grandchild with an inherited pipe could delay forever.
     const limit = Duration.fromInputUnsafe(options.timeout ?? "2 minutes")
     const timer = setTimeout(() => {
       child.once("exit", () => fail(`not done after ${Duration.format(limit)}`))
@@ -105,7 +105,7 @@ export const run = (version: PiVersion.PiVersion, options: PiProcessOptions): Ef
       if (exitCode === null) return fail(`killed by ${signal}`)
       resume(Effect.succeed({ exitCode, ...output() }))
     })
-    // Pi may end without reading its input.
+    // Pi can exit without reading its input.
     child.stdin.on("error", () => {})
     child.stdin.end(options.stdin ?? "")
 

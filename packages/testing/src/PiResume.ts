@@ -1,6 +1,6 @@
 /**
  * Resumes sessions with a real Pi in this process: what `pi --session FILE -p PROMPT` does from opening the file to the
- * request, without starting a process. A session takes milliseconds, so that tests can try thousands of them.
+ * request, without starting a process. A session takes milliseconds, so tests can try thousands.
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -15,11 +15,11 @@ import * as PiVersion from "./PiVersion.ts"
 import * as ScriptedModel from "./ScriptedModel.ts"
 import { temporaryFolder } from "./TemporaryFolder.ts"
 
-/** What became of one session. */
+/** The result for one session. */
 export interface Resumed {
-  /** The error that ended the run; undefined when the model answered. */
+  /** The error that ended the run; undefined if the model answered. */
   readonly error: string | undefined
-  /** The last request; undefined when none was sent. */
+  /** The last request; undefined if none was sent. */
   readonly request: ScriptedModel.ChatRequest | undefined
   /** The file after the run. */
   readonly after: Buffer
@@ -59,7 +59,7 @@ const isSdk = (exports: unknown): exports is Sdk =>
   exports !== null &&
   ["createAgentSession", "DefaultResourceLoader"].every((name) => typeof Reflect.get(exports, name) === "function")
 
-/** Loads a Pi with the scripted model as its only provider; everything is in a folder of the scope. */
+/** Loads a Pi with the scripted model as its only provider. All files are in a folder of the scope. */
 export const make = Effect.fnUntraced(function* (
   version: PiVersion.PiVersion
 ): Effect.fn.Return<PiResume, never, Scope.Scope> {

@@ -1,6 +1,6 @@
 /**
- * Steers a real Pi in `--mode rpc`: commands and events are JSON, one object a line. As hermetic as `PiProcess`, with
- * the extensions that the caller names.
+ * Controls a real Pi in `--mode rpc`: commands and events are JSON, one object a line. As isolated as `PiProcess`, with
+ * the caller's extensions.
  */
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
@@ -38,11 +38,11 @@ export interface PiRpcOptions {
   readonly extensions?: ReadonlyArray<string> | undefined
   /** More arguments, such as `--session FILE`. */
   readonly args?: ReadonlyArray<string> | undefined
-  /** The model to ask for, `fake-1` unless told; null leaves the choice to Pi. */
+  /** The model to request; null leaves the choice to Pi. Default: `fake-1`. */
   readonly model?: PiAgentDir.ModelId | null | undefined
   /** More variables of the environment. */
   readonly env?: Readonly<Record<string, string>> | undefined
-  /** How long one answer may take by the real clock; two minutes unless told. */
+  /** Maximum duration of one answer by the real clock. Default: 2 minutes. */
   readonly timeout?: Duration.Input | undefined
 }
 
@@ -58,7 +58,7 @@ export class PiRpcError extends Schema.TaggedError<PiRpcError>()("PiRpcError", {
   }
 }
 
-/** A command: `type`, and what it takes. The id is given to it. */
+/** A command: its `type` and parameters. The id is added. */
 export interface RpcCommand {
   readonly type: string
   readonly [key: string]: unknown
@@ -67,22 +67,22 @@ export interface RpcCommand {
 /** A running Pi. */
 export interface PiRpc {
   readonly pid: number
-  /** Sends a command and gives the `data` of its response; fails when Pi refuses it. */
+  /** Sends a command and returns the `data` of its response. Fails if Pi refuses it. */
   readonly request: (command: RpcCommand) => Effect.Effect<unknown, PiRpcError>
-  /** Sends a command and does not wait. */
+  /** Sends a command without waiting. */
   readonly send: (command: RpcCommand) => Effect.Effect<void>
   /** All events so far, oldest first. */
   readonly events: Effect.Effect<ReadonlyArray<RpcMessage>>
-  /** The first event that `matches`, of those from the `from`-th on; waits for it. */
+  /** Waits for the first event that `matches`, from event number `from` on. */
   readonly event: (matches: (event: RpcMessage) => boolean, from?: number) => Effect.Effect<RpcMessage, PiRpcError>
-  /** Prompts and waits until Pi has nothing more to do for it. Commands of extensions end when they are answered. */
+  /** Prompts and waits until Pi is idle. Commands of extensions end when they are answered. */
   readonly prompt: (
     message: string,
     rest?: Readonly<Record<string, unknown>>
   ) => Effect.Effect<ReadonlyArray<RpcMessage>, PiRpcError>
-  /** Closes Pi's input, upon which it ends; gives its exit code. */
+  /** Closes Pi's input, which ends it. Returns its exit code. */
   readonly stop: Effect.Effect<number, PiRpcError>
-  /** `kill -9`, and waits until the process is gone. */
+  /** `kill -9`, then waits until the process is gone. */
   readonly kill: Effect.Effect<void>
   readonly stderr: Effect.Effect<string>
 }
@@ -171,7 +171,7 @@ export const start = Effect.fnUntraced(function* (
   const failure = (what: string, reason: string) => new PiRpcError({ version, what, reason, stderr })
   const limit = Duration.fromInputUnsafe(options.timeout ?? "2 minutes")
 
-  /** What `look` finds, as soon as it finds something. By the real clock: under a test clock the limit must hold too. */
+  /** Waits until `look` finds something. Uses the real clock: the limit must also hold under a test clock. */
   const until = <A>(what: string, look: () => A | undefined): Effect.Effect<A, PiRpcError> =>
     Effect.callback((resume) => {
       let done = false

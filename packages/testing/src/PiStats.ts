@@ -1,12 +1,12 @@
 /**
- * What a real Pi counts of a session: `getSessionStats` of its `AgentSession`, which `/session` and RPC show. It runs on a
- * stand-in that holds nothing but the session, since a whole `AgentSession` needs a model, settings and a terminal.
+ * What a real Pi counts in a session: `getSessionStats` of its `AgentSession`, which `/session` and RPC show. Runs on
+ * an object with only the session, since a complete `AgentSession` needs a model, settings and a terminal.
  */
 import * as Url from "node:url"
 import type { PiSessionManager } from "./PiModule.ts"
 import * as PiVersion from "./PiVersion.ts"
 
-/** The part that this library counts too. */
+/** The fields that this project counts too. */
 export interface PiStats {
   readonly userMessages: number
   readonly assistantMessages: number

@@ -1,7 +1,7 @@
 /**
  * The two real Pis that tests run against, and where their packages are installed.
  *
- * Paths are real paths, not the links pnpm makes: Pi resolves its own dependencies beside itself.
+ * Paths are real paths, not pnpm's links: Pi resolves its own dependencies from its real folder.
  */
 import * as Fs from "node:fs"
 import * as Module from "node:module"

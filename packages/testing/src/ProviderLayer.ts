@@ -1,9 +1,9 @@
 /**
- * The real provider layers of both Pis: what each would send for given messages. A layer builds its request, hands it to
- * `onPayload` and is stopped there, so nothing is sent and no key is needed.
+ * The real provider layers of both Pis: what each would send for given messages. A layer builds its request, passes it
+ * to `onPayload` and is stopped there, so nothing is sent and no key is needed.
  *
- * The SDKs of most providers are not installed for 0.78 (pnpm-workspace.yaml). Its layers use them only to send, so empty
- * classes stand in for them.
+ * The SDKs of most providers are not installed for 0.78 (pnpm-workspace.yaml). Its layers use them only to send, so
+ * empty classes replace them.
  */
 import * as Fs from "node:fs"
 import * as Module from "node:module"
@@ -24,12 +24,12 @@ const LAYERS = {
 } as const
 export type Api = keyof typeof LAYERS
 
-/** What is sent, and to whom. */
+/** What is sent, and by which model. */
 export interface LayerRequest {
   readonly systemPrompt?: string
   /** As Pi hands them to the layer, without system messages. */
   readonly messages: ReadonlyArray<object>
-  /** `m1` of provider `p` unless given. */
+  /** Default: `m1` of provider `p`. */
   readonly model?: { readonly id?: string; readonly provider?: string }
   readonly apiKey?: string
 }
@@ -43,7 +43,7 @@ type Stream = (model: object, context: Context, options: object) => AsyncIterabl
 
 const SDKS = /^(?:@anthropic-ai|@google\/genai|@mistralai|@aws-sdk|@smithy)/u
 
-/** Stands for every SDK: names of their enums are their values in lower case. */
+/** Replaces every SDK. Members of their enums are their names in lower case. */
 const NO_SDK = `data:text/javascript,${encodeURIComponent(`
 class Client { config = {}; middlewareStack = { add() {} } }
 const words = new Proxy({}, { get: (_, name) => String(name).toLowerCase() })

@@ -1,13 +1,13 @@
 /**
- * Random messages as Pi stores them, full of what real ones hold: hard text, images, thinking, tool calls, errors.
+ * Random messages as Pi stores them: difficult text, images, thinking, tool calls, errors.
  *
- * Keys stand in the order in which Pi writes them. Keys that 0.78 does not know are made for 1.5 only.
+ * Keys are in Pi's order. Keys that 0.78 does not have are used for 1.5 only.
  */
 import type { PiContent, PiMessage } from "./PiModule.ts"
 import type { PiVersion } from "./PiVersion.ts"
 import type { SeededRandom } from "./SeededRandom.ts"
 
-/** What messages are made from. The clock and the serial number are the maker's own, and move with each message. */
+/** The state of message generation: a clock and a serial number, which advance with each message. */
 export interface RandomMessages {
   readonly version: PiVersion
   readonly random: SeededRandom
@@ -41,7 +41,7 @@ const hardText = [
   "\n\nlines\n\n\n"
 ] as const
 
-/** Text that is often hard to store, now and then long, seldom empty. */
+/** Difficult text, sometimes long, rarely empty. */
 export const text = (random: SeededRandom): string => {
   if (random.chance(0.03)) return ""
   if (random.chance(0.02)) return random.pick(hardText).repeat(100 + random.int(200))
@@ -83,7 +83,7 @@ export const blocks = (random: SeededRandom): Exclude<PiContent, string> => {
 /** A string or blocks. */
 export const content = (random: SeededRandom): PiContent => (random.chance(0.4) ? text(random) : blocks(random))
 
-/** What a call of a model took and cost. */
+/** The usage of a model call. */
 export const usage = (version: PiVersion, random: SeededRandom) => {
   const [input, output, cacheRead, cacheWrite] = random.chance(0.1)
     ? ([0, 0, 0, 0] as const)
@@ -199,7 +199,7 @@ export const toolResult = (messages: RandomMessages, call: OpenToolCall): PiMess
     content: blocks(random),
     ...(details === undefined ? {} : { details }),
     isError: random.chance(0.15),
-    // A tool that asks a model itself reports what that took.
+    // A tool that calls a model reports its usage.
     ...(version !== "0.78" && random.chance(0.3) ? { usage: usage(version, random) } : {}),
     ...(version === "0.78" ? {} : { durationMs: random.int(1000) }),
     timestamp: tick(messages)

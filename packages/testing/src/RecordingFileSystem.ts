@@ -1,4 +1,4 @@
-/** A FileSystem that remembers every path it was given, whatever was asked of it. */
+/** A FileSystem that records the paths of every call. */
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 
@@ -10,11 +10,11 @@ export interface Recorded {
 
 export interface RecordingFileSystem {
   readonly fileSystem: FileSystem.FileSystem
-  /** Every call so far; grows. */
+  /** Every call so far; the array grows. */
   readonly calls: ReadonlyArray<Recorded>
 }
 
-/** Around the FileSystem of the context. */
+/** Wraps the FileSystem of the context. */
 export const make: Effect.Effect<RecordingFileSystem, never, FileSystem.FileSystem> = Effect.map(
   FileSystem.FileSystem,
   (fs) => {

@@ -1,8 +1,8 @@
 /**
- * How many steps a backtracking matcher needs for a regular expression.
+ * Counts the steps that a backtracking matcher needs for a regular expression.
  *
- * V8 does not tell how often it backtracks. This matcher follows the ECMAScript specification as V8 does, counts each
- * instruction it executes, and is compared with V8's result on every use.
+ * V8 does not report its backtracking. This matcher follows the ECMAScript specification as V8 does, counts each
+ * instruction, and is compared with V8's result on every use.
  */
 import { type AST, RegExpParser } from "@eslint-community/regexpp"
 

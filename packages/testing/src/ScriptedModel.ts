@@ -1,5 +1,5 @@
 /**
- * A model that says what a test tells it to: an OpenAI-compatible server on loopback which records every request.
+ * A model with scripted answers: an OpenAI-compatible server on loopback which records every request.
  *
  * It answers `POST /v1/chat/completions` with server-sent events, as Pi's `openai-completions` provider reads them.
  * A request it does not understand, or a script that throws, is answered with an HTTP error and thus seen in Pi's output.

@@ -14,7 +14,7 @@ import * as WalkOperation from "./WalkOperation.ts"
 /** What a walk is to be. */
 export interface SessionWalkOptions {
   readonly seed: number
-  /** How many operations to choose; 40 unless told. A few more open and close the session. */
+  /** Number of operations. Default: 40. A few more open and close the session. */
   readonly steps?: number | undefined
   /** The folder for the session files. */
   readonly dir: string
@@ -35,7 +35,7 @@ export interface SessionWalk {
   readonly operations: ReadonlyArray<WalkOperation.WalkOperation>
 }
 
-// 5 January 2026, 10:00 UTC: messages tell this time and later, whatever the clock says.
+// 5 January 2026, 10:00 UTC: messages have this time or a later one.
 const start = Date.UTC(2026, 0, 5, 10)
 
 /** The settings with which Pi opens a session. */

@@ -121,7 +121,7 @@ const answerCall = (state: WalkState, call: RandomMessage.OpenToolCall): WalkOpe
   return { op: "message", message: RandomMessage.toolResult(state.messages, call) }
 }
 
-/** Chooses a step that moves the leaf, after which nobody waits for a result. */
+/** Chooses a step that moves the leaf. No tool result is pending after it. */
 const move = (
   state: WalkState,
   entries: ReadonlyArray<PiEntry>,

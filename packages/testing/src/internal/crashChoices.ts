@@ -46,7 +46,7 @@ const families = (items: ReadonlyArray<Undecided>): Array<() => Choice> => {
     }
     return choice
   }
-  // Names first: with a file's name lost, nobody sees what became of its bytes.
+  // Names first: without a file's name, its bytes are unreachable.
   const names = () => Uint16Array.from(items, ({ entry }) => (entry === undefined ? 0 : 1))
   const found: Array<() => Choice> = [names, () => names().map((name) => 1 - name)]
   for (const [at, { outcomes, entry, inode }] of items.entries()) {

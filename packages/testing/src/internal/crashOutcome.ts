@@ -1,4 +1,4 @@
-/** What a power cut may make of one operation that was under way to the disk. */
+/** What a power cut can make of one unfinished operation. */
 import type { SeededRandom } from "../SeededRandom.ts"
 import type { ContentOperation, EntryOperation, WriteOperation } from "./diskOperation.ts"
 import * as fileContent from "./fileContent.ts"
@@ -26,7 +26,7 @@ const lost: Outcome = { from: 0, to: 0, length: 0, text: "not done" }
 /** All of an operation, however long it is. */
 export const done: Outcome = { from: 0, to: Infinity, length: 0, text: "done" }
 
-// More cuts than these in one write tell nothing new: the first and last sectors, and some between.
+// More cuts in one write find nothing new: the first and last sectors, and some between.
 const cutsAtMost = 8
 
 const sectorCuts = ({ offset, bytes }: WriteOperation, sector: number, random: SeededRandom): ReadonlyArray<number> => {

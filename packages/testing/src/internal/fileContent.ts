@@ -1,8 +1,8 @@
 /**
- * The bytes of a file at one moment. They never change once made, so any number of snapshots may share them.
+ * The bytes of a file at one moment. They never change, so snapshots can share them.
  *
- * An append goes into the spare room behind the bytes when nobody else has written there yet, so that a file that
- * grows by many small writes is not copied each time.
+ * An append uses the spare room after the bytes if it is free, so that a file that grows by many small writes is not
+ * copied each time.
  */
 export type FileContent = Uint8Array<ArrayBuffer>
 

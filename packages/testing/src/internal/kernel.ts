@@ -1,4 +1,4 @@
-/** The border between a program and its simulated disk: here calls are counted, recorded, refused and stopped. */
+/** The border between a program and its simulated disk: calls are counted, recorded, refused and stopped here. */
 import * as Effect from "effect/Effect"
 import type { OpenFlag } from "effect/FileSystem"
 import type * as PlatformError from "effect/PlatformError"
@@ -76,8 +76,8 @@ export interface Kernel {
 }
 
 /**
- * Makes one call: asks for a fault, performs it, records how it went, and tells the hook before and after. `perform`
- * gets the fault when that is anything but an error, and returns the count of bytes when there is one.
+ * Makes one call: asks for a fault, performs it, records the result, and calls the hook before and after. `perform`
+ * gets the fault unless it is an error, and returns the byte count if there is one.
  */
 export const call = <A>(
   kernel: Kernel,

@@ -7,7 +7,7 @@ import * as systemCalls from "./systemCalls.ts"
 
 type Call = Operation["call"]
 
-// Directories list their names in an order that means nothing, as on ext4, so that nobody relies on it.
+// Directories list their names in arbitrary order, as on ext4, so that no code relies on an order.
 const scatter = (name: string): number => {
   let hash = 2_166_136_261
   for (let at = 0; at < name.length; at++) hash = Math.imul(hash ^ name.charCodeAt(at), 16_777_619)
@@ -71,7 +71,7 @@ export const withDescriptor = <A>(
     try {
       if (!system.halted) kernel.close(system, method, descriptor)
     } catch {
-      // The first error is the one to tell.
+      // Reports the first error.
     }
     throw error
   }
