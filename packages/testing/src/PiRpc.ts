@@ -2,32 +2,16 @@
  * Controls a real Pi in `--mode rpc`: commands and events are JSON, one object a line. As isolated as `PiProcess`, with
  * the caller's extensions.
  */
-import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as ChildProcess from "node:child_process"
 import * as process from "node:process"
-import * as StringDecoder from "node:string_decoder"
+import { RpcChannel, type RpcCommand, type RpcMessage } from "./internal/rpcChannel.ts"
 import type * as PiAgentDir from "./PiAgentDir.ts"
 import * as PiProcess from "./PiProcess.ts"
 import * as PiVersion from "./PiVersion.ts"
-
-/** Anything that Pi writes: an event, or a response. Unknown keys are kept. */
-export const RpcMessage = Schema.StructWithRest(
-  Schema.Struct({
-    type: Schema.String,
-    id: Schema.optionalKey(Schema.String),
-    success: Schema.optionalKey(Schema.Boolean),
-    error: Schema.optionalKey(Schema.String),
-    data: Schema.optionalKey(Schema.Unknown)
-  }),
-  [Schema.Record(Schema.String, Schema.Unknown)]
-)
-export type RpcMessage = typeof RpcMessage.Type
-
-const isRpcMessage = Schema.is(RpcMessage)
 
 /** How to start Pi. */
 export interface PiRpcOptions {
@@ -56,12 +40,6 @@ export class PiRpcError extends Schema.TaggedError<PiRpcError>()("PiRpcError", {
   override get message(): string {
     return `Pi ${this.version}, ${this.what}: ${this.reason}\n${this.stderr}`
   }
-}
-
-/** A command: its `type` and parameters. The id is added. */
-export interface RpcCommand {
-  readonly type: string
-  readonly [key: string]: unknown
 }
 
 /** A running Pi. */
@@ -99,21 +77,69 @@ const commandLine = (version: PiVersion.PiVersion, options: PiRpcOptions): Reado
   ]
 }
 
-const messageIn = (line: string): RpcMessage | undefined => {
-  try {
-    const value: unknown = JSON.parse(line)
-    return isRpcMessage(value) ? value : undefined
-  } catch {
-    return undefined
-  }
-}
-
-/** Starts Pi; it is killed when the scope closes. */
+/** Starts Pi. Kills it when the scope closes. */
 export const start = Effect.fnUntraced(function* (
   version: PiVersion.PiVersion,
   options: PiRpcOptions
 ): Effect.fn.Return<PiRpc, never, Scope.Scope> {
-  const child = yield* Effect.acquireRelease(
+  const child = yield* spawn(version, options)
+  const limit = Duration.fromInputUnsafe(options.timeout ?? "2 minutes")
+  const channel = new RpcChannel(
+    child,
+    limit,
+    (what, reason, stderr) => new PiRpcError({ version, what, reason, stderr })
+  )
+  const { events } = channel
+
+  const event: PiRpc["event"] = (matches, from = 0) => {
+    let at = from
+    return channel.until("an event", () => {
+      for (; at < events.length; at++) {
+        const event = events[at]
+        if (event !== undefined && matches(event)) return event
+      }
+      return undefined
+    })
+  }
+
+  const prompt = Effect.fnUntraced(function* (message: string, rest: Readonly<Record<string, unknown>> = {}) {
+    const from = events.length
+    yield* channel.request({ ...rest, type: "prompt", message })
+    if (!message.startsWith("/")) {
+      yield* event(({ type, willRetry }) => type === "agent_end" && willRetry !== true, from)
+      // 1.5 persists and compacts before it reports the end. 0.78 has no such event, and answers when it is done.
+      if (version !== "0.78") yield* event(({ type }) => type === "agent_settled", from)
+    }
+    yield* channel.request({ type: "get_state" })
+    return events.slice(from)
+  })
+
+  return {
+    pid: child.pid ?? -1,
+    request: (command) => channel.request(command),
+    send: (command) => Effect.sync(() => channel.write(command)),
+    events: Effect.sync(() => [...events]),
+    event,
+    prompt,
+    stop: Effect.suspend(() => {
+      child.stdin.end()
+      return channel
+        .until("its end", () => (channel.isGone() ? true : undefined))
+        .pipe(
+          Effect.catch((error) => (channel.isGone() ? Effect.void : Effect.fail(error))),
+          Effect.andThen(channel.exitCode)
+        )
+    }),
+    kill: Effect.suspend(() => {
+      child.kill("SIGKILL")
+      return Effect.asVoid(channel.exitCode)
+    }),
+    stderr: Effect.sync(() => channel.stderr)
+  }
+})
+
+const spawn = (version: PiVersion.PiVersion, options: PiRpcOptions) =>
+  Effect.acquireRelease(
     Effect.sync(() =>
       ChildProcess.spawn(process.execPath, [...commandLine(version, options)], {
         cwd: options.cwd,
@@ -127,139 +153,3 @@ export const start = Effect.fnUntraced(function* (
         child.kill("SIGKILL")
       })
   )
-  const exited = yield* Deferred.make<number>()
-  const events: Array<RpcMessage> = []
-  const responses = new Map<string, (response: RpcMessage) => void>()
-  let watchers: Array<() => void> = []
-  let stderr = ""
-  let nextId = 0
-  const changed = (): void => {
-    const waiting = watchers
-    watchers = []
-    for (const watcher of waiting) watcher()
-  }
-  child.stderr.on("data", (data: Buffer) => {
-    stderr += data.toString()
-  })
-  // A killed Pi leaves a broken pipe.
-  child.stdin.on("error", () => {})
-  const read = (line: string): void => {
-    const message = messageIn(line)
-    if (message === undefined) return
-    if (message.type === "response" && message.id !== undefined) responses.get(message.id)?.(message)
-    else events.push(message)
-  }
-  // Not readline: it takes U+2028 for the end of a line.
-  const decoder = new StringDecoder.StringDecoder("utf8")
-  let begun = ""
-  child.stdout.on("data", (data: Buffer) => {
-    const lines = (begun + decoder.write(data)).split("\n")
-    begun = lines.pop() ?? ""
-    for (const line of lines) read(line)
-    changed()
-  })
-  child.once("error", (error) => {
-    stderr += error.message
-    Deferred.doneUnsafe(exited, Effect.succeed(-1))
-    changed()
-  })
-  child.once("exit", (code, signal) => {
-    Deferred.doneUnsafe(exited, Effect.succeed(code ?? (signal === null ? -1 : 128)))
-    changed()
-  })
-
-  const failure = (what: string, reason: string) => new PiRpcError({ version, what, reason, stderr })
-  const limit = Duration.fromInputUnsafe(options.timeout ?? "2 minutes")
-
-  /** Waits until `look` finds something. Uses the real clock: the limit must also hold under a test clock. */
-  const until = <A>(what: string, look: () => A | undefined): Effect.Effect<A, PiRpcError> =>
-    Effect.callback((resume) => {
-      let done = false
-      const end = (result: Effect.Effect<A, PiRpcError>): void => {
-        done = true
-        clearTimeout(timer)
-        resume(result)
-      }
-      const timer = setTimeout(
-        () => end(Effect.fail(failure(what, `nothing after ${Duration.format(limit)}`))),
-        Duration.toMillis(limit)
-      )
-      const check = (): void => {
-        if (done) return
-        const found = look()
-        if (found !== undefined) return end(Effect.succeed(found))
-        if (child.exitCode !== null || child.signalCode !== null) return end(Effect.fail(failure(what, "Pi has ended")))
-        watchers.push(check)
-      }
-      check()
-      return Effect.sync(() => {
-        done = true
-        clearTimeout(timer)
-      })
-    })
-
-  const write = (command: RpcCommand) =>
-    Effect.sync(() => {
-      child.stdin.write(`${JSON.stringify(command)}\n`)
-    })
-
-  const request = Effect.fnUntraced(function* (command: RpcCommand) {
-    const id = `${nextId++}`
-    let response: RpcMessage | undefined
-    responses.set(id, (message) => {
-      response = message
-    })
-    yield* write({ ...command, id })
-    const answer = yield* until(`the answer to ${command.type}`, () => response)
-    responses.delete(id)
-    if (answer.success !== true) return yield* failure(command.type, answer.error ?? "refused")
-    return answer.data
-  })
-
-  const event = (matches: (event: RpcMessage) => boolean, from = 0) => {
-    let at = from
-    return until("an event", () => {
-      for (; at < events.length; at++) {
-        const event = events[at]
-        if (event !== undefined && matches(event)) return event
-      }
-      return undefined
-    })
-  }
-
-  const prompt = Effect.fnUntraced(function* (message: string, rest: Readonly<Record<string, unknown>> = {}) {
-    const from = events.length
-    yield* request({ ...rest, type: "prompt", message })
-    if (!message.startsWith("/")) {
-      yield* event(({ type, willRetry }) => type === "agent_end" && willRetry !== true, from)
-      // 1.5 persists and compacts before it says so; 0.78 says nothing, and answers when it is done.
-      if (version !== "0.78") yield* event(({ type }) => type === "agent_settled", from)
-    }
-    yield* request({ type: "get_state" })
-    return events.slice(from)
-  })
-
-  const gone = Deferred.await(exited)
-  return {
-    pid: child.pid ?? -1,
-    request,
-    send: write,
-    events: Effect.sync(() => [...events]),
-    event,
-    prompt,
-    stop: Effect.suspend(() => {
-      child.stdin.end()
-      return until("its end", () => (child.exitCode === null && child.signalCode === null ? undefined : true)).pipe(
-        Effect.catch((error) =>
-          child.exitCode === null && child.signalCode === null ? Effect.fail(error) : Effect.void
-        ),
-        Effect.andThen(gone)
-      )
-    }),
-    kill: Effect.suspend(() => {
-      child.kill("SIGKILL")
-      return Effect.asVoid(gone)
-    }),
-    stderr: Effect.sync(() => stderr)
-  }
-})

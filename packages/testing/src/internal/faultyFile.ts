@@ -36,6 +36,25 @@ const badArgument = (method: string, description: string) =>
 
 const negativePosition = (method: string) => badArgument(method, "Cannot read before the start of the file")
 
+const stat = (system: kernel.Kernel, descriptor: number) =>
+  kernel.method(system, "stat", descriptor, () => {
+    const path = system.handles.get(descriptor)?.path ?? ""
+    return kernel.call(system, "stat", { call: "fstat", path, changes: false, descriptor }, () => {
+      const handle = system.handles.get(descriptor)
+      if (handle === undefined) throw new DiskError("EBADF")
+      return info(system.disk, handle.inode)
+    })
+  })
+
+const nothingWritten = (descriptor: number) =>
+  PlatformError.systemError({
+    module: "FileSystem",
+    method: "writeAll",
+    _tag: "WriteZero",
+    pathOrDescriptor: descriptor,
+    description: "write returned 0 bytes written"
+  })
+
 /** A file over a descriptor; the position is the program's own, as in the node layer. */
 export const make = (system: kernel.Kernel, descriptor: number, append: boolean): FileSystem.File => {
   let position = 0n
@@ -57,29 +76,14 @@ export const make = (system: kernel.Kernel, descriptor: number, append: boolean)
   const writeAll = (buffer: Uint8Array): Effect.Effect<void, PlatformError.PlatformError> =>
     Effect.flatMap(writeOnce("writeAll", buffer), (count) => {
       if (count === 0) {
-        return Effect.fail(
-          PlatformError.systemError({
-            module: "FileSystem",
-            method: "writeAll",
-            _tag: "WriteZero",
-            pathOrDescriptor: descriptor,
-            description: "write returned 0 bytes written"
-          })
-        )
+        return Effect.fail(nothingWritten(descriptor))
       }
       return count < buffer.length ? writeAll(buffer.subarray(count)) : Effect.void
     })
 
   return {
     [FileSystem.FileTypeId]: FileSystem.FileTypeId,
-    stat: kernel.method(system, "stat", descriptor, () => {
-      const path = system.handles.get(descriptor)?.path ?? ""
-      return kernel.call(system, "stat", { call: "fstat", path, changes: false, descriptor }, () => {
-        const handle = system.handles.get(descriptor)
-        if (handle === undefined) throw new DiskError("EBADF")
-        return info(system.disk, handle.inode)
-      })
-    }),
+    stat: stat(system, descriptor),
     sync: kernel.method(system, "sync", descriptor, () => kernel.sync(system, "sync", descriptor)),
     seek: (offset, from) =>
       Effect.suspend(() => {

@@ -95,24 +95,10 @@ const scoped = <E>(
     system.halted ? Effect.void : Effect.orDie(remove(system, method, dir(path), { recursive: true, force: true }))
   )
 
-/** The service; `FileSystem.make` derives `exists`, `stream`, `sink`, `glob` and the members for strings. */
-export const fileSystem = (system: kernel.Kernel): FileSystem.FileSystem => {
+/** The members that change or list names. */
+const nameMembers = (system: kernel.Kernel) => {
   const { disk } = system
-  const stat = (method: "stat" | "lstat") => (path: string) =>
-    kernel.method(system, method, path, () =>
-      calls.look(system, method, method, path, (inode) => faultyFile.info(disk, inode))
-    )
-  return FileSystem.make({
-    access: (path) =>
-      kernel.method(system, "access", path, () => calls.look(system, "access", "access", path, () => {})),
-    chmod: (path, mode) =>
-      kernel.method(system, "chmod", path, () =>
-        calls.look(system, "chmod", "chmod", path, (inode) =>
-          disk.setAttributes(inode, { mode: (disk.node(inode).mode & ~0o7777) | mode })
-        )
-      ),
-    chown: unsupported("chown"),
-    copy: unsupported("copy"),
+  return {
     copyFile: (from, to) =>
       kernel.method(system, "copyFile", from, () => calls.copyFile(system, from, to), to, "copyfile"),
     link: (from, to) =>
@@ -123,7 +109,6 @@ export const fileSystem = (system: kernel.Kernel): FileSystem.FileSystem => {
         () => calls.change(system, "link", "link", from, () => systemCalls.link(disk, from, to), to),
         to
       ),
-    lstat: stat("lstat"),
     makeDirectory: (path, options) =>
       kernel.method(system, "makeDirectory", path, () => {
         if (options?.recursive === true) return calls.makeDirectories(system, path, options.mode)
@@ -139,7 +124,6 @@ export const fileSystem = (system: kernel.Kernel): FileSystem.FileSystem => {
       const method = "makeTempFileScoped"
       return scoped(system, method, temporaryFile(system, method, options), (path) => path.replace(/\/[^/]*$/, ""))
     },
-    open: open(system),
     readDirectory: (path, options) =>
       kernel.method(system, "readDirectory", path, () =>
         options?.recursive === true
@@ -150,6 +134,36 @@ export const fileSystem = (system: kernel.Kernel): FileSystem.FileSystem => {
       kernel.method(system, "readDirectoryEntries", path, () =>
         calls.readDirectory(system, "readDirectoryEntries", path)
       ),
+    remove: (path, options) => remove(system, "remove", path, options),
+    rename: (from, to) =>
+      kernel.method(
+        system,
+        "rename",
+        from,
+        () => calls.change(system, "rename", "rename", from, () => systemCalls.rename(disk, from, to), to),
+        to
+      )
+  } satisfies Partial<FileSystem.FileSystem>
+}
+
+/** The members that read or change one file or its attributes. */
+const fileMembers = (system: kernel.Kernel) => {
+  const { disk } = system
+  const stat = (method: "stat" | "lstat") => (path: string) =>
+    kernel.method(system, method, path, () =>
+      calls.look(system, method, method, path, (inode) => faultyFile.info(disk, inode))
+    )
+  return {
+    access: (path) =>
+      kernel.method(system, "access", path, () => calls.look(system, "access", "access", path, () => {})),
+    chmod: (path, mode) =>
+      kernel.method(system, "chmod", path, () =>
+        calls.look(system, "chmod", "chmod", path, (inode) =>
+          disk.setAttributes(inode, { mode: (disk.node(inode).mode & ~0o7777) | mode })
+        )
+      ),
+    lstat: stat("lstat"),
+    open: open(system),
     readFile: (path) =>
       kernel.method(system, "readFile", path, () => {
         const descriptor = calls.openDescriptor(system, "readFile", path, "r")
@@ -157,7 +171,6 @@ export const fileSystem = (system: kernel.Kernel): FileSystem.FileSystem => {
           calls.readWhole(system, "readFile", descriptor)
         )
       }),
-    readLink: unsupported("readLink"),
     // Node resolves it itself, by one lstat for each part.
     realPath: (path) =>
       kernel.method(
@@ -168,17 +181,7 @@ export const fileSystem = (system: kernel.Kernel): FileSystem.FileSystem => {
         undefined,
         "lstat"
       ),
-    remove: (path, options) => remove(system, "remove", path, options),
-    rename: (from, to) =>
-      kernel.method(
-        system,
-        "rename",
-        from,
-        () => calls.change(system, "rename", "rename", from, () => systemCalls.rename(disk, from, to), to),
-        to
-      ),
     stat: stat("stat"),
-    symlink: unsupported("symlink"),
     truncate: (path, length) =>
       kernel.method(system, "truncate", path, () => {
         const descriptor = calls.openDescriptor(system, "truncate", path, "r+")
@@ -192,7 +195,18 @@ export const fileSystem = (system: kernel.Kernel): FileSystem.FileSystem => {
           disk.setAttributes(inode, { mtime: typeof mtime === "number" ? mtime * 1000 : mtime.getTime() })
         )
       ),
-    watch: () => Stream.unwrap(unsupported("watch")()),
     writeFile: (path, data, options) => writeFile(system, path, data, options)
-  })
+  } satisfies Partial<FileSystem.FileSystem>
 }
+
+/** The service. `FileSystem.make` derives `exists`, `stream`, `sink`, `glob` and the members for strings. */
+export const fileSystem = (system: kernel.Kernel): FileSystem.FileSystem =>
+  FileSystem.make({
+    ...nameMembers(system),
+    ...fileMembers(system),
+    chown: unsupported("chown"),
+    copy: unsupported("copy"),
+    readLink: unsupported("readLink"),
+    symlink: unsupported("symlink"),
+    watch: () => Stream.unwrap(unsupported("watch")())
+  })
