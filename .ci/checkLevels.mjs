@@ -34,7 +34,7 @@ for (const name of readdirSync("packages")) {
         specifier.startsWith(".") && relative(`packages/${name}`, resolve(file, "..", specifier)).startsWith("..")
       if (outside) problems.push(`${file}: ${specifier} leaves the package`)
       if (to === null || name === "testing") continue
-      if (levelOf(to[1]) >= level) problems.push(`${file}: ${name} must not import ${to[1]}`)
+      if (levelOf(to[1]) >= level || to[1] === "testing") problems.push(`${file}: ${name} must not import ${to[1]}`)
       else if (/^[a-z]/u.test(basename(to[2])) || to[2].includes("internal/"))
         problems.push(`${file}: ${specifier} is private`)
     }
