@@ -6,6 +6,7 @@ import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { UnknownBlock } from "./ContentBlock.ts"
+import * as EntryType from "./EntryType.ts"
 import { AnyJson, type JsonObject } from "./Json.ts"
 import { StoredMessage, SystemMessage } from "./Message.ts"
 import { type SessionEntry } from "./SessionLine.ts"
@@ -142,9 +143,6 @@ export const EntryPayload = Schema.Union([
 ]).pipe(Schema.toTaggedUnion("type"))
 export type EntryPayload = typeof EntryPayload.Type
 
-/** The entry types of `EntryPayload`. */
-export const KNOWN_TYPES: ReadonlySet<string> = new Set(Object.keys(EntryPayload.cases))
-
 /**
  * An entry of a type that none of the known Pis writes; kept, in the tree, never in the context. Nothing but the type
  * is known of it, so nothing else can be wrong.
@@ -173,7 +171,7 @@ const isUnknownEntry = Schema.is(UnknownEntry)
 export const decode = (entry: SessionEntry): Result.Result<EntryPayload | UnknownEntry, InvalidEntry> => {
   const value: JsonObject = entry.decode()
   if (isKnown(value)) return Result.succeed(value)
-  if (!KNOWN_TYPES.has(entry.type) && isUnknownEntry(value)) return Result.succeed(value)
+  if (!EntryType.isKnown(entry.type) && isUnknownEntry(value)) return Result.succeed(value)
   const exit = decodeKnown(value)
   const issue = Exit.isFailure(exit) ? String(exit.cause.reasons.map((r) => ("error" in r ? r.error.message : ""))) : ""
   return Result.fail(

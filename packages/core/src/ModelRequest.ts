@@ -3,6 +3,7 @@
  * model that answered. Computed from the session alone; what the session does not hold (the system prompt and the tools
  * of 0.78) is not in it.
  */
+import * as EntryType from "./EntryType.ts"
 import { type Json, type JsonObject, isArray, isObject, stringAt } from "./Json.ts"
 import * as ModelContext from "./ModelContext.ts"
 import { type PiProfile } from "./PiProfile.ts"
@@ -53,7 +54,8 @@ export const isAnswer = (message: JsonObject): boolean =>
   message["role"] === "assistant" && message["stopReason"] !== "error" && message["stopReason"] !== "aborted"
 
 /** Whether only 1.5 writes such an entry: it puts a system message before its first prompt. */
-export const isOf15 = (entry: SessionEntry): boolean => entry.role === "system" || entry.type === "context_edit"
+export const isOf15 = (entry: SessionEntry): boolean =>
+  entry.role === "system" || EntryType.of(entry.type).since === "1.5"
 
 /** Whether the model reads the same in both: times, signatures and what else is not shown to it do not count. */
 export const isSame = (a: JsonObject, b: JsonObject): boolean => {

@@ -13,6 +13,7 @@ import { Buffer } from "node:buffer"
 import { randomBytes } from "node:crypto"
 import { type Json, isArray } from "./Json.ts"
 import * as ByteHash from "./ByteHash.ts"
+import * as EntryType from "./EntryType.ts"
 import * as Session from "./Session.ts"
 import { SessionEntry, type SessionLine } from "./SessionLine.ts"
 import { concat, decodeUtf8, encodeUtf8 } from "./internal/utf8.ts"
@@ -30,9 +31,6 @@ const MARK = new RegExp(`${OPEN.slice(0, -1)}[.]([0-9a-z]+)[.]`, "gu")
 const OPEN_BYTES = encodeUtf8(OPEN)
 const CLOSE_BYTE = 0x2e
 const RADIX = 36
-
-/** Types whose texts the model is sent; others are small, or nobody's business. */
-const TOLD = new Set(["message", "custom_message", "compaction", "branch_summary", "context_edit"])
 
 /** Members that name things. */
 const NAMES = new Set([
@@ -63,7 +61,9 @@ export const of = (session: Session.Session): SessionOutline => {
   const texts = new LongTexts()
   const lines: Array<SessionLine> = []
   for (const line of session.lines) {
-    lines.push(line instanceof SessionEntry && TOLD.has(line.type) ? outlined(line, texts) : line)
+    lines.push(
+      line instanceof SessionEntry && EntryType.of(line.type).context !== "none" ? outlined(line, texts) : line
+    )
   }
   return { session: Session.withLines(session, lines), texts }
 }

@@ -4,6 +4,7 @@
  * `Session.read`; whoever streams pushes chunks and takes the lines that became complete.
  */
 import * as EntryId from "./EntryId.ts"
+import * as EntryType from "./EntryType.ts"
 import { type SessionDiagnostic, type Code } from "./SessionDiagnostic.ts"
 import { versionOf } from "./SessionHeader.ts"
 import { HeaderLine, MAX_LINE_BYTES, SessionEntry, SessionLine, ValueLine } from "./SessionLine.ts"
@@ -11,25 +12,7 @@ import { JsonScanner, type Range, decodeString, isWritten } from "./internal/jso
 import { concat, decodeUtf8, indexOfNewline, isUtf8 } from "./internal/utf8.ts"
 
 /** Types and roles worth one shared string each; others are decoded where they stand. */
-const KNOWN = [
-  "message",
-  "model_change",
-  "thinking_level_change",
-  "compaction",
-  "branch_summary",
-  "custom",
-  "custom_message",
-  "label",
-  "session_info",
-  "usage",
-  "context_edit",
-  "session",
-  "user",
-  "assistant",
-  "toolResult",
-  "bashExecution",
-  "system"
-]
+const KNOWN = [...EntryType.all, "session", "user", "assistant", "toolResult", "bashExecution", "system"]
 
 /** The string value in a range, or undefined when it is absent or no string. */
 const stringIn = (bytes: Uint8Array, range: Range): string | undefined =>

@@ -1,4 +1,5 @@
 /** From the lines of a transcript of Claude Code to the entries of a session, each behind the one that it follows. */
+import * as EntryType from "../EntryType.ts"
 import { type Json, type JsonObject, isArray, numberAt, objectAt, stringAt } from "../Json.ts"
 import { SessionEntry } from "../SessionLine.ts"
 import * as Message from "./claudeCodeMessage.ts"
@@ -25,7 +26,7 @@ interface Answer {
 }
 
 /** An entry without its place in the tree. */
-type Payload = JsonObject & { readonly type: string }
+type Payload = JsonObject & { readonly type: EntryType.EntryType }
 
 /** Where an entry stands. */
 interface Place {
@@ -146,7 +147,7 @@ export class Chain {
     this.entries.push(SessionEntry.make({ type, id, parentId: after, timestamp, ...payload }, entry))
     this.#parents.set(id, after)
     this.#ends.set(group, id)
-    if (type === "message" || type === "custom_message") this.#spoken.add(id)
+    if (EntryType.of(type).context === "message") this.#spoken.add(id)
     if (!this.#isSidechain) this.#leaf = id
   }
 
