@@ -6,7 +6,7 @@
  * patterns of seed 004. Pure functions of values; `docs/gas-town-roles.md` argues the order.
  */
 import * as Schema from "effect/Schema"
-import { type Beacon, parse, parsePrime } from "./GasTownBeacon.ts"
+import { type Beacon, parse, parsePrime } from "./gasTown/GasTownBeacon.ts"
 import {
   addressOf,
   type CwdReading,
@@ -17,11 +17,11 @@ import {
   normalize,
   parseAddress,
   roleBySeedPatterns
-} from "./GasTownPath.ts"
-import { Role } from "./GasTownRole.ts"
+} from "./gasTown/GasTownPath.ts"
+import { Role } from "./gasTown/GasTownRole.ts"
 import { encodeCwd } from "./SessionPath.ts"
 
-export { Role } from "./GasTownRole.ts"
+export { Role } from "./gasTown/GasTownRole.ts"
 
 /** Where a role comes from, best evidence first. `session_dir` and `seed_pattern` are guesses. */
 export const RoleSource = Schema.Literals(["override", "cwd", "beacon", "prime", "session_dir", "seed_pattern", "none"])

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as PiVersion from "@pi-sessions/testing/PiVersion"
 import { Effect, Result } from "effect"
-import * as EntryPayload from "../src/EntryPayload.ts"
+import * as EntryPayload from "../src/payload/EntryPayload.ts"
 import * as EntryType from "../src/EntryType.ts"
 import { type JsonObject } from "../src/Json.ts"
 import * as samples from "./support/samples.ts"

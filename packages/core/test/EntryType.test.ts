@@ -1,6 +1,6 @@
 /** The table of entry types agrees with the schemas of entries, and with what each type does to the context. */
 import { assert, describe, it } from "@effect/vitest"
-import * as EntryPayload from "../src/EntryPayload.ts"
+import * as EntryPayload from "../src/payload/EntryPayload.ts"
 import * as EntryType from "../src/EntryType.ts"
 import { type JsonObject } from "../src/Json.ts"
 import * as SessionContext from "../src/SessionContext.ts"

@@ -3,7 +3,7 @@ import * as EntryType from "../EntryType.ts"
 import { type Json, type JsonObject, isArray, numberAt, objectAt, stringAt } from "../Json.ts"
 import { SessionEntry } from "../SessionLine.ts"
 import * as Message from "./claudeCodeMessage.ts"
-import * as Told from "../ClaudeCodeTold.ts"
+import * as Told from "../claudeCode/HarnessMessage.ts"
 
 /** A line of the conversation. */
 export interface TranscriptLine {

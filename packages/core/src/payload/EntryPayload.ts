@@ -6,10 +6,10 @@ import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { UnknownBlock } from "./ContentBlock.ts"
-import * as EntryType from "./EntryType.ts"
-import { AnyJson, type JsonObject } from "./Json.ts"
+import * as EntryType from "../EntryType.ts"
+import { AnyJson, type JsonObject } from "../Json.ts"
 import { StoredMessage, SystemMessage } from "./Message.ts"
-import { type SessionEntry } from "./SessionLine.ts"
+import { type SessionEntry } from "../SessionLine.ts"
 import { Usage } from "./Usage.ts"
 
 const base = {

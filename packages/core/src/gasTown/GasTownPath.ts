@@ -6,7 +6,7 @@
  * is told, or seen in the path, or guessed; a reading says which. Pure: nothing is looked up on disk.
  */
 import type { Role } from "./GasTownRole.ts"
-import { encodeCwd } from "./SessionPath.ts"
+import { encodeCwd } from "../SessionPath.ts"
 
 /** Who an agent is. Only dog, crew and polecat have a name; mayor, deacon, boot and dog belong to no rig. */
 export interface Identity {

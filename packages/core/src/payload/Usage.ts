@@ -1,6 +1,6 @@
 /** Tokens and money of one model call, as Pi records them. */
 import * as Schema from "effect/Schema"
-import { AnyJson, type Json, type JsonObject, type Loose, isObject, isOptional } from "./Json.ts"
+import { AnyJson, type Json, type JsonObject, type Loose, isObject, isOptional } from "../Json.ts"
 
 export const Cost = Schema.Struct({
   /** US dollars. */

@@ -4,7 +4,7 @@
  * Unknown fields are allowed and kept.
  */
 import * as Schema from "effect/Schema"
-import { AnyJson } from "./Json.ts"
+import { AnyJson } from "../Json.ts"
 import { UnknownBlock } from "./ContentBlock.ts"
 import { Usage } from "./Usage.ts"
 

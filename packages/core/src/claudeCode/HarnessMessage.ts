@@ -2,8 +2,8 @@
  * What Claude Code tells the model beside what a person says, by the types that the entries of a session have for it (see
  * ClaudeCodeSession.ts).
  */
-import { PRIME_CUSTOM_TYPE } from "./GasTownBeacon.ts"
-import { type Json, type JsonObject, objectAt, stringAt } from "./Json.ts"
+import { PRIME_CUSTOM_TYPE } from "../gasTown/GasTownBeacon.ts"
+import { type Json, type JsonObject, objectAt, stringAt } from "../Json.ts"
 
 // Types of `custom_message` entries: what stands in the user's place.
 

@@ -1,6 +1,6 @@
 /** Content blocks of messages, as Pi 0.78.0 to 1.5.2 write them. Unknown fields are allowed and kept. */
 import * as Schema from "effect/Schema"
-import { AnyJson, AnyJsonObject, type Loose, isOptional } from "./Json.ts"
+import { AnyJson, AnyJsonObject, type Loose, isOptional } from "../Json.ts"
 
 export const TextBlock = Schema.Struct({
   type: Schema.Literal("text"),
