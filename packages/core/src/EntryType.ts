@@ -22,16 +22,16 @@ export interface Properties {
   readonly since: PiProfile
   /**
    * What an entry does to the context that the model is sent. `message`: adds a message. `rewrite`: removes or replaces
-   * messages of earlier entries (a compaction also adds its summary). `none`: the model is sent nothing of it.
+   * messages of earlier entries (a compaction also adds its summary). `none`: the entry is not sent.
    */
   readonly context: "message" | "rewrite" | "none"
   /** The member, beside `parentId`, that holds the id of another entry. */
   readonly reference: "targetId" | "firstKeptEntryId" | "fromId" | undefined
-  /** Whether `summary` holds a text about other entries. */
+  /** Whether the entry has a `summary` of other entries. */
   readonly hasSummary: boolean
-  /** Whether the entry itself may hold `usage` (tokens and cost); an assistant message holds its own. */
+  /** Whether the entry itself may have `usage` (tokens and cost); an assistant message has its own. */
   readonly hasUsage: boolean
-  /** Pi's tree navigator (`/tree`): listed, listed by the filters `all` and `labeled-only` alone, or never listed. */
+  /** Pi's tree navigator (`/tree`): in its default list, only in `all` and `labeled-only`, or never listed. */
   readonly navigator: "listed" | "bookkeeping" | "hidden"
 }
 
@@ -68,5 +68,5 @@ export const isKnown = (type: string): type is EntryType => PROPERTIES.has(type)
 /** Every entry type, the most frequent first. */
 export const all: ReadonlyArray<EntryType> = Object.keys(TABLE).filter(isKnown)
 
-/** The properties of a type; for an unknown one those of an entry that only Pi's tree shows. */
+/** The properties of a type; an unknown type is listed in the navigator and has no other effect. */
 export const of = (type: string): Properties => PROPERTIES.get(type) ?? PLAIN

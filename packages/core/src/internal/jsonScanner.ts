@@ -34,7 +34,11 @@ export const isSpace = (byte: number): boolean => byte === 0x20 || byte === 0x0d
 /** Offset of the first byte at or after `from` that is not white space; `end` when there is none. */
 export const spaceEnd = (bytes: Uint8Array, from: number, end: number): number => {
   let i = from
-  while (i < end && isSpace(bytes[i]!)) i++
+  while (i < end) {
+    const byte = bytes[i]!
+    if (byte > 0x20 || !isSpace(byte)) break
+    i++
+  }
   return i
 }
 
