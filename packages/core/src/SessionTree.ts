@@ -347,7 +347,7 @@ const cutCycles = (
     parents[earliest] = ROOT
     const entry = entries[earliest]
     if (entry !== undefined) {
-      report("cycle", entry, `the parents of this entry lead back to it; it is read as a root (Pi loops forever)`)
+      report("cycle", entry, `the parents of this entry lead back to it; it is taken for a root (Pi would not end)`)
     }
   }
 }
