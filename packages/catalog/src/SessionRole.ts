@@ -4,8 +4,8 @@
  * known from its first bytes.
  */
 import * as GasTown from "@pi-sessions/core/GasTown"
-import { PRIME_CUSTOM_TYPE } from "@pi-sessions/core/GasTownBeacon"
-import { type Identity } from "@pi-sessions/core/GasTownPath"
+import { PRIME_CUSTOM_TYPE } from "@pi-sessions/core/gasTown/GasTownBeacon"
+import { type Identity } from "@pi-sessions/core/gasTown/GasTownPath"
 import { type JsonObject, objectAt, stringAt } from "@pi-sessions/core/Json"
 import * as ModelContext from "@pi-sessions/core/ModelContext"
 import { HeaderLine, SessionEntry, type SessionLine } from "@pi-sessions/core/SessionLine"

@@ -1,11 +1,10 @@
-/**
- * A hash of bytes, 64 bits of it, many times as fast as a cryptographic one. Not for what somebody could want to forge.
- */
+/** A 64-bit hash of bytes, much faster than a cryptographic one. Collisions can be forged: compare the bytes as well. */
 import { byteModule } from "./internal/byteModule.ts"
 
 export interface ByteHash {
-  /** 32 bits each, unsigned. */
+  /** Unsigned 32-bit integer. */
   readonly low: number
+  /** Unsigned 32-bit integer. */
   readonly high: number
 }
 

@@ -1,25 +1,23 @@
 /**
- * Sessions of Claude Code: its transcripts (`~/.claude/projects/<directory>/<session id>.jsonl`) as sessions of Pi in
- * memory, so that whatever is done with Pi's sessions can be done with them. Pi 1.5 opens what is written of one.
+ * Reads transcripts of Claude Code (`~/.claude/projects/<directory>/<session id>.jsonl`) as sessions of Pi. Pi 1.5 opens
+ * the sessions when they are written. The format has no specification; this follows transcripts up to version 2.1.
  *
- * The format is nobody's specification and changes with versions; what is said here is what transcripts up to 2.1 show.
+ * - A line has a `uuid`, and its parent's in `parentUuid`. Entries keep these ids. A line that is not a message has no
+ *   entry; its children follow its parent.
+ * - The lines of one answer have the same message id, one for each block; they become one message. The results of its calls
+ *   follow it in file order.
+ * - Messages of Claude Code itself in the user's place (`isMeta`, summaries, output of commands, interruptions) are
+ *   `custom_message` entries, see claudeCode/HarnessMessage.ts.
+ * - An interrupted answer has the stop reason `aborted`, an error of the API `error`; requests omit both. Other answers
+ *   that no model gave (`<synthetic>`) have no entry.
+ * - A compaction starts a new chain in a transcript. Here the chain continues, and a context edit removes each entry before
+ *   the compaction that it did not keep. Its summary is a message.
+ * - Sub-agents (`isSidechain`) are branches with their own roots. A transcript of a sub-agent alone is a session whose
+ *   parent is the calling session.
+ * - The leaf is the last line of the conversation in the file.
  *
- * - A line has a `uuid`, and names the one before it by `parentUuid`. Ids stay; lines that are no messages are left out,
- *   and what follows them follows what they followed.
- * - An answer is one message id, on as many lines as it has blocks: here one message. The results of its calls, which
- *   hang on those lines like branches, follow it one by one in file order.
- * - What Claude Code itself said to the model in the user's place (`isMeta`, summaries, output of commands, marks of an
- *   interruption) are messages of an extension, `custom_message`, whose type says what they are.
- * - An answer that was interrupted is aborted, one that the program made up for an error of the API is an error: both are
- *   left out of requests. Other answers that no model gave (`<synthetic>`) are left out.
- * - A compaction begins a new chain there. Here the chain goes on, and what stood before is taken out of the context by
- *   an edit each, as the summary is a message of its own and no text is added to it.
- * - Sub-agents (`isSidechain`) are branches of their own, with roots of their own; a transcript of nothing else is the
- *   session of that sub-agent, whose parent is the session that it ran in.
- * - The session ends on the last line of the conversation in the file.
- *
- * The system prompt is in no transcript, nor is all that was told beside the conversation (attachments). So nobody can
- * say what exactly was sent, and the header names the program: `harness`.
+ * Transcripts lack the system prompt and the texts of most attachments, so that requests cannot be rebuilt exactly. The
+ * header's `harness` names the program.
  */
 import { type JsonObject, isObject, objectAt, stringAt } from "./Json.ts"
 import * as Session from "./Session.ts"
@@ -27,19 +25,19 @@ import { isBlank } from "./LineValue.ts"
 import { HeaderLine, SessionEntry, type SessionLine } from "./SessionLine.ts"
 import { Chain, type TranscriptLine } from "./internal/claudeCodeChain.ts"
 
-/** The program, as headers and samples name it. */
+/** Name of the program in headers and samples. */
 export const HARNESS = "claude-code"
 
 const TYPES = new Set(["user", "assistant", "system", "attachment", "progress"])
 
-/** Whether a line stands in a conversation of Claude Code. No line of a Pi session does. */
+/** Whether a line is of a conversation of Claude Code. No line of a Pi session is. */
 export const isTranscriptLine = (line: SessionLine): line is SessionEntry => {
   if (!(line instanceof SessionEntry) || !TYPES.has(line.type)) return false
   const value = line.decode()
   return stringAt(value, "uuid") !== undefined && stringAt(value, "sessionId") !== undefined
 }
 
-/** The session of a transcript, given its lines as `SessionReader` gives them; undefined where no message is on them. */
+/** The session of a transcript, from the lines of a `SessionReader`; undefined when it has no messages. */
 export const fromLines = (lines: Iterable<SessionLine>): Session.Session | undefined => {
   const transcript = new Transcript()
   for (const line of lines) transcript.push(line)
@@ -47,11 +45,11 @@ export const fromLines = (lines: Iterable<SessionLine>): Session.Session | undef
 }
 
 class Transcript {
-  readonly #said = new Map<string, TranscriptLine>()
+  readonly #conversation = new Map<string, TranscriptLine>()
   readonly #damaged: Array<SessionLine> = []
   /** By type of line. */
   readonly #titles = new Map<string, string>()
-  /** By the line that each ends on, which may be another session's. */
+  /** By `leafUuid`, which may be in another session. */
   readonly #summaries = new Map<string, string>()
 
   push(line: SessionLine): void {
@@ -62,9 +60,9 @@ class Transcript {
     const value = line.decode()
     const uuid = stringAt(value, "uuid")
     if (uuid === undefined || !TYPES.has(line.type)) return this.#title(line.type, value)
-    // Resuming copies lines: of one uuid the first counts.
-    if (this.#said.has(uuid)) return
-    this.#said.set(uuid, {
+    // A resumed transcript repeats lines: the first with a uuid counts.
+    if (this.#conversation.has(uuid)) return
+    this.#conversation.set(uuid, {
       entry: line,
       value,
       message: objectAt(value, "message") ?? {},
@@ -75,17 +73,17 @@ class Transcript {
   }
 
   session(): Session.Session | undefined {
-    const said = [...this.#said.values()]
-    const ofSubAgent = said.every(({ isSidechain }) => isSidechain)
-    const chain = new Chain(ofSubAgent ? said.map((line) => ({ ...line, isSidechain: false })) : said)
-    const last = said.findLast(({ isSidechain }) => ofSubAgent || !isSidechain)
+    const conversation = [...this.#conversation.values()]
+    const ofSubAgent = conversation.every(({ isSidechain }) => isSidechain)
+    const chain = new Chain(ofSubAgent ? conversation.map((line) => ({ ...line, isSidechain: false })) : conversation)
+    const last = conversation.findLast(({ isSidechain }) => ofSubAgent || !isSidechain)
     if (last === undefined || !chain.hasMessages) return undefined
-    const summary = [...this.#summaries].findLast(([leafUuid]) => this.#said.has(leafUuid))?.[1]
-    // What the person called it, else what the program did.
+    const summary = [...this.#summaries].findLast(([leafUuid]) => this.#conversation.has(leafUuid))?.[1]
+    // The user's title has priority over the program's.
     chain.end(last, this.#titles.get("custom-title") ?? this.#titles.get("ai-title") ?? summary)
-    const header = HeaderLine.make(headerOf(said, last, ofSubAgent), said[0]?.entry)
+    const header = HeaderLine.make(headerOf(conversation, last, ofSubAgent), conversation[0]?.entry)
     const lines = [...chain.entries, ...this.#damaged].sort((a, b) => a.byteOffset - b.byteOffset)
-    // Read as Pi's file of it would be: by the one reader, with places of its own for all lines.
+    // Read again, so that positions and diagnostics are those of the session's file.
     return Session.read(Session.print([header, ...lines]))
   }
 
@@ -97,20 +95,24 @@ class Transcript {
   }
 }
 
-const headerOf = (said: ReadonlyArray<TranscriptLine>, last: TranscriptLine, ofSubAgent: boolean): JsonObject => {
+const headerOf = (
+  conversation: ReadonlyArray<TranscriptLine>,
+  last: TranscriptLine,
+  ofSubAgent: boolean
+): JsonObject => {
   const id = stringAt(last.value, "sessionId") ?? ""
   const agentId = stringAt(last.value, "agentId") ?? "sub-agent"
-  const forkedFrom = said.map(({ value }) => objectAt(value, "forkedFrom")).find(isObject)
+  const forkedFrom = conversation.map(({ value }) => objectAt(value, "forkedFrom")).find(isObject)
   const parentId = ofSubAgent ? id : (stringAt(forkedFrom ?? {}, "sessionId") ?? "")
   return {
     type: "session",
     version: 3,
     id: ofSubAgent ? `${id}.agent-${agentId}` : id,
-    timestamp: stringAt(said[0]?.value ?? {}, "timestamp") ?? "",
-    cwd: said.map(({ value }) => stringAt(value, "cwd")).find((cwd) => cwd !== undefined) ?? "",
-    // The name of its file: the directory is not known here.
+    timestamp: stringAt(conversation[0]?.value ?? {}, "timestamp") ?? "",
+    cwd: conversation.map(({ value }) => stringAt(value, "cwd")).find((cwd) => cwd !== undefined) ?? "",
+    // The file name: the directory is not known here.
     ...(parentId === "" ? {} : { parentSession: `${parentId}.jsonl` }),
-    // Transcripts do not say how much the model was told to think.
+    // Transcripts do not record the thinking level.
     thinkingLevel: "unknown",
     harness: HARNESS
   }

@@ -1,10 +1,10 @@
-/** When an entry was written: its own word counts, its message's stands in where the entry's is none. */
+/** When an entry was written: its timestamp, or its message's where the entry has no valid one. */
 import { type JsonObject, numberAt, objectAt } from "./Json.ts"
 import { type SessionEntry } from "./SessionLine.ts"
 
 /**
- * The entry's timestamp, or, where that is absent or no date, its message's in ISO 8601. Without either it is what stands
- * in the entry. The entry is decoded only when its own timestamp is not enough and no `payload` is given.
+ * The entry's timestamp; where it is not a date, the message's as ISO 8601; where neither is a date, the entry's timestamp
+ * as it is. Decodes the entry only when its own timestamp is not a date and no `payload` is given.
  */
 export const of = (entry: SessionEntry, payload?: JsonObject): string | undefined => {
   const { timestamp } = entry

@@ -1,12 +1,9 @@
 /**
- * Which Gas Town agent a session belongs to, found from all that the session says of itself, and how `--rig` selects.
- *
- * Gas Town (gastown) runs coding agents in fixed roles. The evidence, best first: what the caller says, the working
- * directory below a known town root, the startup beacon, the prime's heading, the session directory's name, and the
- * patterns of seed 004. Pure functions of values; `docs/gas-town-roles.md` argues the order.
+ * Detects the Gas Town agent of a session, and selects sessions by `--rig`. Gas Town (gastown) runs coding agents in fixed
+ * roles. `detect` has the order of the evidence, docs/adr/005-turns-and-roles.md the reasons.
  */
 import * as Schema from "effect/Schema"
-import { type Beacon, parse, parsePrime } from "./GasTownBeacon.ts"
+import { type Beacon, parse, parsePrime } from "./gasTown/GasTownBeacon.ts"
 import {
   addressOf,
   type CwdReading,
@@ -17,45 +14,45 @@ import {
   normalize,
   parseAddress,
   roleBySeedPatterns
-} from "./GasTownPath.ts"
-import { Role } from "./GasTownRole.ts"
+} from "./gasTown/GasTownPath.ts"
+import { Role } from "./gasTown/GasTownRole.ts"
 import { encodeCwd } from "./SessionPath.ts"
 
-export { Role } from "./GasTownRole.ts"
+export { Role } from "./gasTown/GasTownRole.ts"
 
-/** Where a role comes from, best evidence first. `session_dir` and `seed_pattern` are guesses. */
+/** The evidence for a role, best first. `session_dir` and `seed_pattern` are guesses. */
 export const RoleSource = Schema.Literals(["override", "cwd", "beacon", "prime", "session_dir", "seed_pattern", "none"])
 export type RoleSource = typeof RoleSource.Type
 
-/** The agent of a session and how it was found. */
+/** The agent of a session and the evidence for it. */
 export const RoleDetection = Schema.Struct({
   role: Role,
   roleSource: RoleSource,
   /** Of a dog, crew member or polecat. */
   name: Schema.optionalKey(Schema.String),
   rig: Schema.optionalKey(Schema.String),
-  /** The town's root directory, with `/` as separator. */
+  /** Root directory of the town, with `/` as separator. */
   town: Schema.optionalKey(Schema.String),
-  /** gt's address of the agent, such as `deacon` or `gastown/crew/max`; `unknown` has none. */
+  /** gt's address of the agent, such as `deacon` or `gastown/crew/max`. Absent for `unknown`. */
   address: Schema.optionalKey(Schema.String),
-  /** The working directory and the beacon name different roles (gt's Mismatch). */
+  /** Present when the working directory and the beacon have different roles (gt's Mismatch). */
   roleConflict: Schema.optionalKey(Schema.Struct({ cwd: Role, beacon: Role }))
 })
 export type RoleDetection = typeof RoleDetection.Type
 
-/** What a session says of itself. */
+/** The evidence in a session. */
 export interface Evidence {
   /** The header's working directory. */
   readonly cwd?: string
-  /** The texts of the first user messages in order; a nudge may come before the beacon, so the first three count. */
+  /** Texts of the first user messages in order. The first three are read: a nudge may come before the beacon. */
   readonly firstUserTexts?: ReadonlyArray<string>
-  /** The texts of `gastown-prime` messages. */
+  /** Texts of `gastown-prime` messages. */
   readonly primeTexts?: ReadonlyArray<string>
-  /** The name of the directory the session file lies in. */
+  /** Name of the session file's directory. */
   readonly sessionDirName?: string
-  /** What the person says; wins over everything. */
+  /** Given by the user; overrides all evidence. */
   readonly override?: Identity
-  /** The town's root directory; a session outside of it is no agent's by its path. */
+  /** Root directory of the town; the paths of sessions outside it are no evidence. */
   readonly town?: string
 }
 
@@ -69,19 +66,19 @@ const firstOf = <A, B>(values: ReadonlyArray<A>, read: (value: A) => B | undefin
   return undefined
 }
 
-/** A training prompt is no beacon: it heads a made up or evaluated session, and no agent worked in that. */
+/** The beacon of a text. A training prompt is no evidence: no agent worked in such a session. */
 const liveBeacon = (text: string): Beacon | undefined => {
   const beacon = parse(text)
   return beacon?.form === "training" ? undefined : beacon
 }
 
 const bySessionDir = ({ cwd, sessionDirName: name, town }: Evidence): Identity | undefined => {
-  // A name made from this very cwd says the same with less.
+  // A name encoded from this cwd adds nothing.
   if (name === undefined || (cwd !== undefined && encodeCwd(cwd) === name)) return undefined
   return fromSessionDirName(name, town === undefined ? {} : { town })
 }
 
-/** Without a town root the seed's patterns say whether there is a role at all; the path's parts say which. */
+/** Without a town root the patterns decide whether there is a role, and the path's parts which one. */
 const bySeedPatterns = (cwd: string | undefined, reading: CwdReading | undefined): Identity | undefined => {
   if (cwd === undefined || reading?.certainty !== "loose") return undefined
   const role = roleBySeedPatterns(normalize(cwd))
@@ -107,7 +104,7 @@ const choose = (
   return guess === undefined ? ["none", identity("unknown")] : ["seed_pattern", guess]
 }
 
-/** The roles that belong to no rig, each with its directory below the town's root. */
+/** The roles outside rigs, with their directories in the town. */
 const TOWN_DIRECTORIES: ReadonlyMap<string, string> = new Map([
   ["mayor", "mayor"],
   ["deacon", "deacon"],
@@ -115,7 +112,7 @@ const TOWN_DIRECTORIES: ReadonlyMap<string, string> = new Map([
   ["dog", "deacon/dogs/*"]
 ] satisfies ReadonlyArray<readonly [Role, string]>)
 
-/** Adds what the path knows of the same agent: a beacon says no town, an override often no rig and no name. */
+/** Adds rig, name and town from the path of the same agent: a beacon has no town, an override often no rig and no name. */
 const complete = (found: Identity, reading: CwdReading | undefined): Identity & { readonly town?: string } => {
   const same = reading?.role === found.role && (found.rig === undefined || found.rig === reading.rig)
   if (reading === undefined || (reading.certainty === "loose" && !same)) return found
@@ -125,9 +122,9 @@ const complete = (found: Identity, reading: CwdReading | undefined): Identity & 
 }
 
 /**
- * Finds the agent of a session. Order: override, working directory below a known town root, beacon, prime heading,
- * encoded session directory name, seed 004's patterns (only where no town root is known), else `unknown`. Where the
- * working directory is `unknown` or ambiguous, beacon and prime win over it.
+ * Detects the agent of a session. Order of the evidence: override, working directory below a known town root, beacon, prime
+ * heading, encoded session directory name, path patterns (without a town root), else `unknown`. Beacon and prime have
+ * priority over a working directory that is `unknown` or ambiguous.
  */
 export const detect = (evidence: Evidence): RoleDetection => {
   const reading =
@@ -151,9 +148,9 @@ export const detect = (evidence: Evidence): RoleDetection => {
   }
 }
 
-/** How a selector is to be taken. */
+/** Options of a selector. */
 export interface SelectorOptions {
-  /** `deacon` takes boot and the dogs too, which live below the deacon's directory. */
+  /** `deacon` also selects boot and the dogs, whose directories are below the deacon's. Default: false. */
   readonly includeDogs?: boolean
 }
 
@@ -166,7 +163,7 @@ const normalizeSelector = (selector: string): string =>
     .filter((part, index, parts) => part !== "" && !(part === "**" && parts[index - 1] === "**"))
     .join("/")
 
-/** `*` in one part, by the usual two pointers: linear where a regular expression could backtrack. */
+/** Matches `*` in one part with two pointers: a regular expression can take exponential time. */
 const matchesPart = (pattern: string, part: string): boolean => {
   let at = 0
   let index = 0
@@ -196,7 +193,7 @@ const matchesGlob = (patterns: ReadonlyArray<string>, parts: ReadonlyArray<strin
   return part !== undefined && matchesPart(pattern, part) && matchesGlob(rest, others)
 }
 
-/** All that a selector may name an agent by: its rig, its address, and where that differs its directory. */
+/** The names by which a selector finds an agent: rig, address, and directory where it differs from the address. */
 const namesOf = ({ address, rig, role }: RoleDetection): Array<string> => {
   const names = [address, rig]
   if (role === "boot") names.push("deacon/dogs/boot")
@@ -208,10 +205,9 @@ const isCollection = (selector: string): boolean =>
   selector === "deacon/dogs" || /^[^/]+\/(?:crew|polecats)$/u.test(selector)
 
 /**
- * Whether `--rig <selector>` takes a session. A selector is a rig's name, a town-level role (mayor, deacon, boot, dog:
- * no rig can hold them, so it means their directory at the top of the town), an address (`gastown/witness`,
- * `gastown/crew/max`, `gastown/nux`, `gastown/crew` for the whole crew), or a glob over rigs and addresses: `*` stays
- * in one part, `**` takes any number, none included.
+ * Whether `--rig <selector>` selects a session. A selector is a rig's name, a town-level role (mayor, deacon, boot, dog), an
+ * address (`gastown/witness`, `gastown/crew/max`, `gastown/nux`, `gastown/crew` for the whole crew), or a glob over rigs and
+ * addresses: `*` matches within one part, `**` any number of parts.
  */
 export const matchesRig = (detection: RoleDetection, selector: string, options: SelectorOptions = {}): boolean => {
   const wanted = normalizeSelector(selector)
@@ -230,7 +226,7 @@ export const matchesRig = (detection: RoleDetection, selector: string, options: 
   return short?.role === "polecat" && short.name !== undefined && names.includes(`${short.rig}/polecats/${short.name}`)
 }
 
-/** The line to print where a selector is not what it looks like: a town-level role in the place of a rig. */
+/** A notice for the user when the selector is a town-level role and not a rig; else undefined. */
 export const describeSelector = (selector: string, options: SelectorOptions = {}): string | undefined => {
   const wanted = normalizeSelector(selector)
   const own = TOWN_DIRECTORIES.get(wanted)

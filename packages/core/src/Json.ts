@@ -1,6 +1,6 @@
 /**
- * JSON values as `JSON.parse` gives them. Payloads of entries stay such values from the file to the consumer, so that
- * fields this library does not know pass through untouched; the schemas beside them are guards, not converters.
+ * JSON values as `JSON.parse` returns them. Payloads of entries stay such values from the file to the consumer, so that
+ * unknown fields are kept; the schemas in `payload/` check them and convert nothing.
  */
 import * as Schema from "effect/Schema"
 
@@ -11,12 +11,12 @@ export interface JsonObject {
 }
 
 /**
- * Schema of any JSON value, for fields whose shape is nobody's business here. It does not look: payloads come from
- * `JSON.parse`, and walking a tool's details to learn that they are JSON would cost more than parsing them did.
+ * Schema of any JSON value, for fields of unknown shape. It checks nothing: payloads come from `JSON.parse`, and checking
+ * all values in a tool's details would cost more than parsing them.
  */
 export const AnyJson = Schema.declare((_value): _value is Json => true)
 
-/** Schema of any JSON object; its members are not looked at. */
+/** Schema of any JSON object; its members are not checked. */
 export const AnyJsonObject = Schema.declare(
   (value): value is JsonObject => typeof value === "object" && value !== null && !Array.isArray(value)
 )
@@ -44,7 +44,7 @@ export const objectAt = (object: JsonObject, key: string): JsonObject | undefine
   return isObject(value) ? value : undefined
 }
 
-/** What a guard in plain code starts from: the members of a type, each of them anything yet. */
+/** The members of a type, with unchecked values: what a hand-written guard checks. */
 export type Loose<Type> = { readonly [Key in keyof Type]?: unknown }
 
 /** Whether a member is absent or of that type. */

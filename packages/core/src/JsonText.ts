@@ -1,26 +1,21 @@
-/** JSON as text: its value, and the place where it stops being JSON. */
+/** Parses JSON text, and finds the first invalid byte of text that is not JSON. */
 import { type Json, type JsonObject, isObject } from "./Json.ts"
-import { JsonScanner } from "./internal/jsonScanner.ts"
-
-const NEWLINE = 0x0a
+import { JsonScanner, spaceEnd } from "./internal/jsonScanner.ts"
 
 /**
- * Offset of the first byte that cannot stand where it does; the length of `bytes` when they break off. Undefined when
- * they are one JSON value, white space around it allowed.
+ * Offset of the first invalid byte; the length of `bytes` when they end too early. Undefined when they are one JSON
+ * value, with white space around it.
  */
 export const faultIn = (bytes: Uint8Array): number | undefined => {
-  // The scanner stops at a control byte behind the text.
+  // The scanner needs a control byte after the text.
   const ended = new Uint8Array(bytes.length + 1)
   ended.set(bytes)
-  ended[bytes.length] = NEWLINE
   const scanner = new JsonScanner()
-  let at = scanner.scan(ended, 0, bytes.length)
-  if (at < 0) return scanner.scannedTo
-  while (at < bytes.length && isSpace(bytes[at]!)) at++
+  const stop = scanner.scan(ended, 0, bytes.length)
+  if (stop < 0) return scanner.scannedTo
+  const at = spaceEnd(bytes, stop, bytes.length)
   return at < bytes.length ? at : undefined
 }
-
-const isSpace = (byte: number): boolean => byte === 0x20 || byte === NEWLINE || byte === 0x0d || byte === 0x09
 
 /** The value, or undefined if the text is not JSON. */
 export const parse = (text: string): Json | undefined => {
@@ -32,7 +27,7 @@ export const parse = (text: string): Json | undefined => {
   }
 }
 
-/** The object, or undefined if the text is not JSON of an object. */
+/** The object, or undefined if the text is not a JSON object. */
 export const parseObject = (text: string): JsonObject | undefined => {
   const value = parse(text)
   return value !== undefined && isObject(value) ? value : undefined

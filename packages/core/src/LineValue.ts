@@ -1,26 +1,23 @@
-/** What a line holds that is neither header nor entry. */
+/** The JSON values of lines that are neither header nor entry. */
 import { type Json } from "./Json.ts"
 import { MAX_LINE_BYTES, type SessionLine } from "./SessionLine.ts"
-import { JsonScanner } from "./internal/jsonScanner.ts"
+import { JsonScanner, spaceEnd } from "./internal/jsonScanner.ts"
 
-let made: JsonScanner | undefined
+let scanner: JsonScanner | undefined
 
 /**
- * Whether the line is one JSON value. `JSON.parse` would say so too, but what it throws for a line that is none costs more
- * than reading the line, and files may have a million such lines.
+ * Whether the line is one JSON value. The scanner decides: an exception of `JSON.parse` costs more than reading the line,
+ * and a file can have a million damaged lines.
  */
 const isJson = ({ end, source, start }: SessionLine): boolean => {
-  const scanner = (made ??= new JsonScanner())
-  // The scanner wants a control byte after the last one.
-  const isClosed = source[end] === 0x0a
-  const bytes = isClosed ? source : new Uint8Array(end - start + 1)
-  if (!isClosed) bytes.set(source.subarray(start, end))
-  const [from, to] = isClosed ? [start, end] : [0, end - start]
-  if (!isClosed) bytes[to] = 0x0a
-  let at = scanner.scan(bytes, from, to)
-  if (at < 0) return false
-  while (at < to && (bytes[at] === 0x20 || bytes[at] === 0x09 || bytes[at] === 0x0d)) at++
-  return at === to
+  scanner ??= new JsonScanner()
+  // The scanner needs a control byte after the line. Byte 0, which ends a copy, is one.
+  const isEnded = source[end] === 0x0a
+  const bytes = isEnded ? source : new Uint8Array(end - start + 1)
+  if (!isEnded) bytes.set(source.subarray(start, end))
+  const [from, to] = isEnded ? [start, end] : [0, end - start]
+  const stop = scanner.scan(bytes, from, to)
+  return stop >= 0 && spaceEnd(bytes, stop, to) === to
 }
 
 const isWritten = ({ source, start }: SessionLine, text: string): boolean => {
@@ -28,7 +25,7 @@ const isWritten = ({ source, start }: SessionLine, text: string): boolean => {
   return true
 }
 
-/** The JSON value of the line; undefined for a blank, a damaged or a too long one. */
+/** The JSON value of the line; undefined for a blank, damaged or too long line. */
 export const valueOf = (line: SessionLine): Json | undefined => {
   const length = line.end - line.start
   if (length === 4 && isWritten(line, "null")) return null
@@ -37,7 +34,7 @@ export const valueOf = (line: SessionLine): Json | undefined => {
   return value
 }
 
-/** Whether nothing stands on the line but white space. */
+/** Whether the line is empty or white space. */
 export const isBlank = (line: SessionLine): boolean => {
   const length = line.end - line.start
   if (length === 0) return true

@@ -1,6 +1,6 @@
 /**
- * From a session's context to what the model is sent: `convertToLlm` of Pi (messages.js) and `transformMessages` of
- * pi-ai, 0.78.0 and 1.5.2. The result is Pi's provider-neutral form; each provider's wire format comes after it.
+ * Converts a session's context to the messages that the model is sent: `convertToLlm` of Pi (messages.js) and
+ * `transformMessages` of pi-ai, 0.78.0 and 1.5.2. The result is Pi's provider-neutral form, not a provider's wire format.
  */
 import { type Json, type JsonObject, isArray, isObject, stringAt } from "./Json.ts"
 import * as ValueText from "./ValueText.ts"
@@ -13,7 +13,7 @@ export const BRANCH_SUMMARY_PREFIX =
   "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n"
 export const BRANCH_SUMMARY_SUFFIX = "</summary>"
 
-/** Text of a `!command` of the user, as the model gets to read it. */
+/** The user's own `!command` and its output, as text for the model. */
 export const bashExecutionToText = (message: JsonObject): string => {
   let text = `Ran \`${ValueText.textOf(message["command"])}\`\n`
   text += message["output"] ? `\`\`\`\n${ValueText.textOf(message["output"])}\n\`\`\`` : "(no output)"
@@ -34,7 +34,7 @@ const userText = (text: string, message: JsonObject): JsonObject => ({
   timestamp: message["timestamp"]
 })
 
-/** A message on its way to the model, and what it was made of. */
+/** A message for the model and its source. */
 export interface Traced<T> {
   readonly message: JsonObject
   readonly of: T
@@ -42,7 +42,7 @@ export interface Traced<T> {
 
 const untraced = (message: JsonObject): Traced<undefined> => ({ message, of: undefined })
 
-/** A context message in the form that the model gets; undefined for what it never sees. */
+/** A context message in the form that the model gets; undefined for a message that is not sent. */
 const toLlm = (message: JsonObject, profile: PiProfile): JsonObject | undefined => {
   switch (message["role"]) {
     case "user":
@@ -75,14 +75,14 @@ const toLlm = (message: JsonObject, profile: PiProfile): JsonObject | undefined 
 
 /**
  * Context messages as user, assistant and toolResult messages (in 1.5 system ones too): custom messages, summaries and
- * `!commands` become user messages, roles that Pi does not know are left out.
+ * `!commands` become user messages; messages with roles that Pi does not know are omitted.
  */
 export const convertToLlm = (
   messages: ReadonlyArray<JsonObject>,
   profile: PiProfile = newest
 ): ReadonlyArray<JsonObject> => convertTraced(messages.map(untraced), profile).map(({ message }) => message)
 
-/** As `convertToLlm`, for messages that know what they were made of. */
+/** As `convertToLlm`, for messages with sources. */
 export const convertTraced = <T>(
   messages: ReadonlyArray<Traced<T>>,
   profile: PiProfile = newest
@@ -104,7 +104,7 @@ export interface TargetModel {
 const USER_IMAGE = "(image omitted: model does not support images)"
 const TOOL_IMAGE = "(tool image omitted: model does not support images)"
 
-/** Consecutive images become one placeholder. */
+/** Replaces images by a placeholder; consecutive images get one. */
 const withoutImages = (content: ReadonlyArray<Json>, placeholder: string): ReadonlyArray<Json> => {
   const blocks: Array<Json> = []
   let afterPlaceholder = false
@@ -120,7 +120,7 @@ const withoutImages = (content: ReadonlyArray<Json>, placeholder: string): Reado
   return blocks
 }
 
-/** An assistant's blocks as its own model, or another one, may see them again. */
+/** An assistant's blocks in the form in which they are sent to `model`, which may be another model. */
 const assistantBlocks = (message: JsonObject, model: TargetModel, profile: PiProfile): ReadonlyArray<Json> => {
   const same = message["provider"] === model.provider && message["api"] === model.api && message["model"] === model.id
   const content = message["content"]
@@ -149,10 +149,10 @@ const assistantBlocks = (message: JsonObject, model: TargetModel, profile: PiPro
 }
 
 /**
- * Converted messages as they are sent to `model`: turns that ended in an error or were aborted are left out (their
- * tool results are not: Pi sends them), calls nobody answered get the result "No result provided", thinking of other
- * models is dropped (1.5) or turned into text (0.78), images become placeholders where the model takes none. Unlike
- * Pi, the results made up here carry the timestamp of the call's message, not the clock's.
+ * Converted messages as they are sent to `model`. Turns that failed or were aborted are omitted (Pi still sends their tool
+ * results). Calls without a result get the result "No result provided", with the timestamp of the call's message, where Pi
+ * uses the clock. Thinking of other models is dropped (1.5) or becomes text (0.78). Images become placeholders when the
+ * model takes none.
  */
 export const transformMessages = (
   messages: ReadonlyArray<JsonObject>,
@@ -160,78 +160,92 @@ export const transformMessages = (
   profile: PiProfile = newest
 ): ReadonlyArray<JsonObject> => transformTraced(messages.map(untraced), model, profile).map(({ message }) => message)
 
-/** As `transformMessages`; `of` is undefined for a result that Pi makes up. */
+/** As `transformMessages`, for messages with sources; `of` is undefined for a result that Pi adds. */
 export const transformTraced = <T>(
   messages: ReadonlyArray<Traced<T>>,
   model: TargetModel,
   profile: PiProfile = newest
 ): ReadonlyArray<Traced<T | undefined>> => {
-  const sent: Array<Traced<T | undefined>> = []
-  let pending: ReadonlyArray<JsonObject> = []
-  let pendingTimestamp: Json | undefined
-  const answered = new Set<Json | undefined>()
-  /** 1.5 puts system messages that fell between a call and its results after the results. */
-  let held: Array<Traced<T>> = []
-  const close = (): void => {
-    for (const call of pending) {
-      if (answered.has(call["id"])) continue
+  const request = new Request<T>(model, profile)
+  for (const traced of messages) request.add(traced)
+  return request.end()
+}
+
+/** Builds the messages of one request, with a result for every call. */
+class Request<T> {
+  readonly #model: TargetModel
+  readonly #profile: PiProfile
+  readonly #sent: Array<Traced<T | undefined>> = []
+  /** The last assistant message with calls that may still get results, and the ids of calls that have one. */
+  #calls: ReadonlyArray<JsonObject> = []
+  #timestamp: Json | undefined
+  readonly #answered = new Set<Json | undefined>()
+  /** 1.5 moves system messages between a call and its results behind the results. */
+  #held: Array<Traced<T>> = []
+
+  constructor(model: TargetModel, profile: PiProfile) {
+    this.#model = model
+    this.#profile = profile
+  }
+
+  add({ message: original, of }: Traced<T>): void {
+    const content = original["content"]
+    const isEmpty = this.#profile === "1.5" && (content === null || content === undefined)
+    const message = isEmpty ? { ...original, content: [] } : original
+    switch (message["role"]) {
+      case "assistant":
+        this.end()
+        return this.#addAnswer(message, of)
+      case "toolResult":
+        this.#answered.add(message["toolCallId"])
+        return this.#addGiven(message, of, TOOL_IMAGE)
+      case "user":
+        this.end()
+        return this.#addGiven(message, of, USER_IMAGE)
+      case "system":
+        return void (this.#calls.length > 0 ? this.#held : this.#sent).push({ message, of })
+      default:
+        this.#sent.push({ message, of })
+    }
+  }
+
+  #addAnswer(message: JsonObject, of: T): void {
+    if (message["stopReason"] === "error" || message["stopReason"] === "aborted") return
+    const blocks = assistantBlocks(message, this.#model, this.#profile)
+    this.#calls = blocks.filter((block): block is JsonObject => isObject(block) && block["type"] === "toolCall")
+    this.#timestamp = message["timestamp"]
+    this.#answered.clear()
+    this.#sent.push({ message: { ...message, content: blocks }, of })
+  }
+
+  #addGiven(message: JsonObject, of: T, placeholder: string): void {
+    const content = message["content"]
+    const isSentWhole = this.#model.images || !isArray(content)
+    this.#sent.push({
+      message: isSentWhole ? message : { ...message, content: withoutImages(content, placeholder) },
+      of
+    })
+  }
+
+  /** Adds the missing results and the held messages. Returns all messages so far. */
+  end(): ReadonlyArray<Traced<T | undefined>> {
+    for (const call of this.#calls) {
+      if (this.#answered.has(call["id"])) continue
       const message = {
         role: "toolResult",
         toolCallId: call["id"],
         toolName: call["name"],
         content: [{ type: "text", text: "No result provided" }],
         isError: true,
-        timestamp: pendingTimestamp
+        timestamp: this.#timestamp
       }
-      sent.push({ message, of: undefined })
+      this.#sent.push({ message, of: undefined })
     }
-    pending = []
-    sent.push(...held)
-    held = []
+    this.#calls = []
+    for (const held of this.#held) this.#sent.push(held)
+    this.#held = []
+    return this.#sent
   }
-  const push = (message: JsonObject, of: T, placeholder: string): void => {
-    const content = message["content"]
-    const shown =
-      model.images || !isArray(content) ? message : { ...message, content: withoutImages(content, placeholder) }
-    sent.push({ message: shown, of })
-  }
-  for (const traced of messages) {
-    const { message: original, of } = traced
-    const content = original["content"]
-    const message =
-      profile === "1.5" && (content === null || content === undefined) ? { ...original, content: [] } : original
-    switch (message["role"]) {
-      case "assistant": {
-        close()
-        if (message["stopReason"] === "error" || message["stopReason"] === "aborted") break
-        const blocks = assistantBlocks(message, model, profile)
-        const calls = blocks.filter((block): block is JsonObject => isObject(block) && block["type"] === "toolCall")
-        if (calls.length > 0) {
-          pending = calls
-          pendingTimestamp = message["timestamp"]
-          answered.clear()
-        }
-        sent.push({ message: { ...message, content: blocks }, of })
-        break
-      }
-      case "toolResult":
-        answered.add(message["toolCallId"])
-        push(message, of, TOOL_IMAGE)
-        break
-      case "user":
-        close()
-        push(message, of, USER_IMAGE)
-        break
-      case "system":
-        if (pending.length > 0) held.push({ message, of })
-        else sent.push({ message, of })
-        break
-      default:
-        sent.push({ message, of })
-    }
-  }
-  close()
-  return sent
 }
 
 /** The system prompt after all system messages: contents in order, then the sections that remain (1.5). */
@@ -250,7 +264,7 @@ export const systemPrompt = (messages: ReadonlyArray<JsonObject>): string => {
   return [content, ...sections.values()].filter((text) => text !== "").join("\n\n")
 }
 
-/** The tools on offer after all system messages, as declared: name, description, parameters (1.5). */
+/** The available tools after all system messages, as declared: name, description, parameters (1.5). */
 export const tools = (messages: ReadonlyArray<JsonObject>): ReadonlyArray<JsonObject> => {
   const current = new Map<Json | undefined, JsonObject>()
   for (const message of messages) {

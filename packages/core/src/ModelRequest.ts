@@ -1,8 +1,8 @@
 /**
- * The request that Pi sent for an answer: what stood on the branch before it, projected, converted and fitted to the
- * model that answered. Computed from the session alone; what the session does not hold (the system prompt and the tools
- * of 0.78) is not in it.
+ * The request that Pi sent for an answer: the context before it, converted for the model that answered. Computed from the
+ * session alone, so that it lacks what sessions do not record (the system prompt and the tools of 0.78).
  */
+import * as EntryType from "./EntryType.ts"
 import { type Json, type JsonObject, isArray, isObject, stringAt } from "./Json.ts"
 import * as ModelContext from "./ModelContext.ts"
 import { type PiProfile } from "./PiProfile.ts"
@@ -10,13 +10,13 @@ import * as ValueText from "./ValueText.ts"
 import * as SessionContext from "./SessionContext.ts"
 import { type SessionEntry } from "./SessionLine.ts"
 
-/** A message as it was sent, and the context message that it was made of; undefined for a result that Pi made up. */
+/** A message as it was sent, and its context message; undefined for a result that Pi added. */
 export type SentMessage = ModelContext.Traced<SessionContext.ContextItem | undefined>
 
 export interface ModelRequest {
   /** Without system messages. */
   readonly messages: ReadonlyArray<SentMessage>
-  /** As they stand in the context (1.5); `ModelContext.systemPrompt` and `ModelContext.tools` say what they come to. */
+  /** In context order (1.5); `ModelContext.systemPrompt` and `ModelContext.tools` combine them. */
   readonly systemMessages: ReadonlyArray<SentMessage>
 }
 
@@ -40,7 +40,7 @@ export const of = (
   return { messages, systemMessages }
 }
 
-/** The model that gave an answer. Sessions do not say whether it took images; those that were sent count as taken. */
+/** The model of an answer. Sessions do not record whether it takes images; the answer implies that it took those sent. */
 export const modelOf = (message: JsonObject): ModelContext.TargetModel => ({
   provider: stringAt(message, "provider") ?? "",
   api: stringAt(message, "api") ?? "",
@@ -48,14 +48,15 @@ export const modelOf = (message: JsonObject): ModelContext.TargetModel => ({
   images: true
 })
 
-/** Whether an assistant message is one that Pi sends again: it did not fail and was not aborted. */
+/** Whether Pi sends an assistant message again: it did not fail and was not aborted. */
 export const isAnswer = (message: JsonObject): boolean =>
   message["role"] === "assistant" && message["stopReason"] !== "error" && message["stopReason"] !== "aborted"
 
-/** Whether only 1.5 writes such an entry: it puts a system message before its first prompt. */
-export const isOf15 = (entry: SessionEntry): boolean => entry.role === "system" || entry.type === "context_edit"
+/** Whether only Pi 1.5 writes the entry. It writes a system message before its first prompt. */
+export const isOf15 = (entry: SessionEntry): boolean =>
+  entry.role === "system" || EntryType.of(entry.type).since === "1.5"
 
-/** Whether the model reads the same in both: times, signatures and what else is not shown to it do not count. */
+/** Whether the model reads the same in both messages: times, signatures and other hidden fields are ignored. */
 export const isSame = (a: JsonObject, b: JsonObject): boolean => {
   if (a === b) return true
   const [left, right] = [a["content"], b["content"]]
@@ -67,7 +68,7 @@ export const isSame = (a: JsonObject, b: JsonObject): boolean => {
   )
 }
 
-/** What the model reads of a content, as text to compare. */
+/** The part of a content that the model reads, as text for comparison. */
 const shown = (content: Json | undefined): string => {
   if (!isArray(content)) return ValueText.stringify([content ?? null])
   return ValueText.stringify(content.map((block) => (isObject(block) ? withoutSignatures(block) : block)))

@@ -1,6 +1,6 @@
 /**
- * Which Pi? Context, fork and branch summaries differ between releases, so functions whose answer depends on it take a
- * profile. Each stands for the Pi it was checked against: 0.78.0 and 1.5.2.
+ * The Pi version whose behaviour is followed. Contexts, forks and branch summaries differ between releases, so functions
+ * whose result depends on the version take a profile. `0.78` is tested against Pi 0.78.0, `1.5` against 1.5.2.
  */
 import * as Schema from "effect/Schema"
 

@@ -1,9 +1,9 @@
 /**
- * Durable state of an extension, rebuilt by pure replay (seed 001): same entries, same state, no hidden input.
+ * Rebuilds an extension's state from entries (docs/adr/002-durable-state-by-replay.md): same entries, same state.
  *
- * Two choices are independent. The source is the truth boundary: the current branch (state rewinds with `/tree`), the
- * whole session (what once happened stays), or entries from anywhere else. The unit is what an entry carries: a
- * snapshot of the whole state in a tool result's details, or one event of a ledger in a custom entry.
+ * Two choices are independent. The source is which entries count: the current branch (state rewinds with `/tree`), the
+ * whole session, or entries from elsewhere. The unit is what an entry holds: a snapshot of the whole state in a tool
+ * result's details, or one event in a custom entry.
  */
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -17,22 +17,22 @@ export type Source =
   | { readonly _tag: "Session" }
   | { readonly _tag: "External"; readonly entries: ReadonlyArray<SessionEntry> }
 
-/** True on the current branch at the current leaf, or at `leafId` (null: before the first entry). */
+/** The entries from the root to the current leaf, or to `leafId` (null: none). */
 export const branch = (leafId?: string | null): Source =>
   leafId === undefined ? { _tag: "Branch" } : { _tag: "Branch", leafId }
 
-/** True once it happened anywhere in the session file; facts off a forked path do not come along. */
+/** All entries of the session file, on every branch. A fork has only those that it copied. */
 export const session: Source = { _tag: "Session" }
 
-/** True by entries kept outside the session, so it survives forks. */
+/** Entries kept outside the session, so that forks have them too. */
 export const external = (entries: ReadonlyArray<SessionEntry>): Source => ({ _tag: "External", entries })
 
-/** How an entry changes the state; an entry that is none of the unit's leaves it as it is. */
+/** How an entry changes the state; other entries leave it unchanged. */
 export interface Unit<S> {
   readonly step: (state: S, entry: SessionEntry) => S
 }
 
-/** Each result of tool `toolName` holds the whole state in `details`; details that do not fit the schema are passed over. */
+/** Each result of tool `toolName` holds the whole state in `details`; details that do not fit the schema are ignored. */
 export const snapshot = <S>(toolName: string, schema: Schema.Codec<S, unknown>): Unit<S> => {
   const decode = Schema.decodeUnknownOption(schema)
   return {
@@ -45,7 +45,7 @@ export const snapshot = <S>(toolName: string, schema: Schema.Codec<S, unknown>):
   }
 }
 
-/** Each custom entry of type `customType` holds one event; data that does not fit the schema is passed over. */
+/** Each custom entry of type `customType` holds one event in `data`; data that does not fit the schema is ignored. */
 export const ledger = <S, E>(
   customType: string,
   schema: Schema.Codec<E, unknown>,
@@ -62,14 +62,14 @@ export const ledger = <S, E>(
   }
 }
 
-/** `reconstruct(entries) => state`: the pure function at the heart of the seed. */
+/** The state after all entries. */
 export const reconstruct = <S>(initial: S, unit: Unit<S>, entries: ReadonlyArray<SessionEntry>): S => {
   let state = initial
   for (const entry of entries) state = unit.step(state, entry)
   return state
 }
 
-/** The entries that a source means in a tree. */
+/** The entries of a source in a tree. */
 export const entriesOf = (source: Source, tree: SessionTree): ReadonlyArray<SessionEntry> => {
   switch (source._tag) {
     case "Branch":
@@ -81,7 +81,7 @@ export const entriesOf = (source: Source, tree: SessionTree): ReadonlyArray<Sess
   }
 }
 
-/** A state that can be rebuilt from any tree: call it at session_start and at session_tree. */
+/** A function that rebuilds the state from a tree. Extensions call it at `session_start` and `session_tree`. */
 export const make =
   <S>(options: { readonly initial: S; readonly source: Source; readonly unit: Unit<S> }) =>
   (tree: SessionTree): S =>

@@ -1,6 +1,6 @@
 /**
- * A whole session in memory: the bytes it was read from, its lines, its entries and their tree. Printing it gives back
- * what was read, byte for byte, damaged lines included.
+ * A whole session in memory: its lines, its entries and their tree. Printing it gives the bytes that were read, damaged
+ * lines included (docs/adr/006-bytes-are-the-truth.md).
  */
 import { type SessionDiagnostic } from "./SessionDiagnostic.ts"
 import { PiProfile } from "./PiProfile.ts"
@@ -10,16 +10,16 @@ import { SessionTree } from "./SessionTree.ts"
 import { concat, encodeUtf8 } from "./internal/utf8.ts"
 
 export interface Session {
-  /** Undefined when the file has none: then it is no session for Pi. */
+  /** Undefined when the file has none: Pi does not open such a file. */
   readonly header: HeaderLine | undefined
   /** Every line in file order: header, entries, blank and damaged ones. */
   readonly lines: ReadonlyArray<SessionLine>
   readonly tree: SessionTree
-  /** What the reader and the tree noticed, in file order. */
+  /** Of the reader and the tree, in file order. */
   readonly diagnostics: ReadonlyArray<SessionDiagnostic>
 }
 
-/** Puts a session together from lines in file order. */
+/** The session of lines in file order. */
 export const fromLines = (
   lines: ReadonlyArray<SessionLine>,
   readerDiagnostics: ReadonlyArray<SessionDiagnostic> = []
@@ -39,13 +39,13 @@ export const fromLines = (
   return { header, lines, tree, diagnostics }
 }
 
-/** The Pis without a leaf behind one more value. */
+/** The Pis that have no leaf after one more value line. */
 export const leaflessWith = (before: ReadonlyArray<PiProfile>, line: ValueLine): ReadonlyArray<PiProfile> => {
   if (before.length === PiProfile.literals.length) return before
   return line.leafless.length > before.length ? line.leafless : before
 }
 
-/** Reads a session from its bytes, whole or in chunks. Never throws on content. */
+/** Reads a session from its bytes, in one or more chunks. Never throws on content. */
 export const read = (bytes: Uint8Array | Iterable<Uint8Array>): Session => {
   const reader = new SessionReader()
   const lines: Array<SessionLine> = []
@@ -56,14 +56,14 @@ export const read = (bytes: Uint8Array | Iterable<Uint8Array>): Session => {
   return fromLines(lines, reader.diagnostics)
 }
 
-/** Reads a session from text (tests, small programs). */
+/** Reads a session from text. */
 export const readText = (text: string): Session => read(encodeUtf8(text))
 
 const NEWLINE = encodeUtf8("\n")
 
 /**
- * The bytes of lines in order; neighbours in memory come out as one piece. A line without a newline gets one when
- * another line follows that was not its neighbour, lest the two be glued.
+ * The bytes of lines in order; lines that are adjacent in memory are one piece. A line without a newline gets one when a
+ * line follows that is not adjacent.
  */
 export function* print(lines: Iterable<SessionLine>): Generator<Uint8Array> {
   let source: Uint8Array | undefined
@@ -92,7 +92,7 @@ export function* print(lines: Iterable<SessionLine>): Generator<Uint8Array> {
 /** The whole session as one array of bytes. */
 export const toBytes = (session: Session): Uint8Array => concat([...print(session.lines), new Uint8Array(0)])
 
-/** A session with other lines in place of its own, and what the reader noticed about it. */
+/** The session with other lines; the reader's diagnostics are kept. */
 export const withLines = (session: Session, lines: ReadonlyArray<SessionLine>): Session => {
   const ofTree = new Set(session.tree.diagnostics)
   return fromLines(
@@ -101,7 +101,7 @@ export const withLines = (session: Session, lines: ReadonlyArray<SessionLine>): 
   )
 }
 
-/** The session as Pi loads it: without the damaged lines of which only this reader could read a part. */
+/** The session as Pi loads it: without entries that were recovered from damaged lines. */
 export const asPiReads = (session: Session): Session => {
   const damaged = new Set<number>()
   let previous: SessionLine | undefined
@@ -116,6 +116,6 @@ export const asPiReads = (session: Session): Session => {
   )
 }
 
-/** The reader sets the mark apart from the line it stands on, which is whole without it. */
+/** The reader makes the byte order mark a line of its own; the rest of that line is not damaged. */
 const isByteOrderMark = (line: SessionLine): boolean =>
   line.byteOffset === 0 && line.end - line.start === 3 && line.text === "\ufeff"

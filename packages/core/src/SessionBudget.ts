@@ -1,33 +1,30 @@
 /**
- * Limits on the work that one session may take: steps and bytes. Both are counted, not measured, so a session exceeds them
- * on every machine or on none, and shards, threads and repeated runs give the same dataset. A session that exceeds a limit
- * is reported as `over_budget`; all others are extracted.
+ * Limits on the steps and bytes that extracting one session may take. Both are counted, not measured: a session exceeds
+ * them on every machine or on none, so that shards, threads and repeated runs give the same dataset. A session that exceeds
+ * a limit is reported as `over_budget`; the others are extracted.
  *
- * A step is about the work of handling one byte once. Code that handles a text charges its length, and code that handles
- * an entry or a turn charges a constant: once for each text or entry, so that counting costs nothing.
- *
- * Bytes are those that the session holds in memory: its file, its turns, its images, its lines. V8 does not limit buffers
- * and WebAssembly memory, so a session that holds too much must be stopped here.
+ * A step is about the work of handling one byte once. Code charges the length of each text that it handles, and a constant
+ * for each entry or turn. Bytes are those that the session holds in memory: its file, turns, images and lines.
  */
 import * as Schema from "effect/Schema"
 
-/** What is done with a session, in order. */
+/** The stages of extracting a session, in order. */
 export const Stage = Schema.Literals([
   /** Its file is read. */
   "read",
   /** Its lines are compared with those of other sessions. */
   "survey",
-  /** Its requests to the model are put together again. */
+  /** Its requests to the model are rebuilt. */
   "requests",
-  /** Facts are read off its tool calls. */
+  /** Its tool calls are assessed. */
   "quality",
   /** Its messages become turns. */
   "turns",
   /** Its images are decoded. */
   "images",
-  /** Targets that other samples have are looked up. */
+  /** Targets are compared with those of other samples. */
   "targets",
-  /** Secrets and names are taken out. */
+  /** Secrets and names are redacted. */
   "redaction",
   /** Tokens are counted. */
   "tokens",
@@ -36,22 +33,22 @@ export const Stage = Schema.Literals([
 ])
 export type Stage = typeof Stage.Type
 
-/** Absolute limits. Those that are not given grow with the session's file. */
+/** Absolute limits. Default: they grow with the session's file, see `STEPS` and `BYTES`. */
 export interface SessionLimits {
   readonly maxSteps?: number
   readonly maxBytes?: number
 }
 
-/** Default limit of steps: 5,000,000,000 and 500 for each byte of the file. Ordinary sessions take 13 for each byte. */
+/** Default limit of steps: 5e9, and 500 for each byte of the file. Ordinary sessions take 13 for each byte. */
 const STEPS = 5e9
 const STEPS_PER_BYTE = 500
 /** Default limit of bytes: 1 GB and 8 for each byte of the file. */
 const BYTES = 1e9
 const BYTES_PER_BYTE = 8
 
-/** Steps of handling an entry or a turn, apart from its texts. */
+/** Steps for an entry or a turn, without its texts. */
 export const ENTRY_STEPS = 200
-/** Bytes of the objects that an entry or a turn takes, apart from its texts. */
+/** Bytes in memory of an entry or a turn, without its texts. */
 export const ENTRY_BYTES = 500
 
 /** A session exceeded a limit. */
@@ -65,7 +62,7 @@ export class OverBudget extends Schema.TaggedError<OverBudget>()("OverBudget", {
   }
 }
 
-/** What one session has taken so far. */
+/** Counts the steps and bytes of one session. */
 export class SessionBudget {
   readonly maxSteps: number
   readonly maxBytes: number
@@ -74,7 +71,7 @@ export class SessionBudget {
   #steps = 0
   #bytes = 0
 
-  /** `onStage` is called when another stage begins. */
+  /** `onStage` is called at the beginning of each stage. */
   constructor(limits: { readonly maxSteps: number; readonly maxBytes: number }, onStage?: (stage: Stage) => void) {
     this.maxSteps = limits.maxSteps
     this.maxBytes = limits.maxBytes
@@ -89,7 +86,7 @@ export class SessionBudget {
     return this.#bytes
   }
 
-  /** Adds to what was taken, before the work is done. Throws `OverBudget` when that exceeds a limit. */
+  /** Counts work; call it before the work is done. Throws `OverBudget` when a limit is exceeded. */
   charge(stage: Stage, steps: number, bytes = 0): void {
     if (stage !== this.#stage) {
       this.#stage = stage
@@ -102,7 +99,7 @@ export class SessionBudget {
   }
 }
 
-/** The budget of a session whose file has `sizeBytes`. */
+/** The budget of a session whose file has `sizeBytes` bytes. */
 export const of = (
   { maxBytes, maxSteps }: SessionLimits,
   sizeBytes: number,
@@ -116,5 +113,5 @@ export const of = (
     onStage
   )
 
-/** A budget that nothing exceeds. */
+/** A budget without limits. */
 export const unlimited = (): SessionBudget => new SessionBudget({ maxSteps: Infinity, maxBytes: Infinity })

@@ -1,8 +1,7 @@
 /**
- * The context: what of a branch the model gets to see, and under which settings. Follows `buildSessionContext` of Pi
- * 0.78.0 and `buildSessionProjection` of 1.5.2, which differ in system messages, context edits and null contents.
- *
- * Only the entries that contribute are decoded: on a long session with a compaction, that is its tail.
+ * The context of a branch: the messages that the model is sent, the model and the thinking level. Follows
+ * `buildSessionContext` of Pi 0.78.0 and `buildSessionProjection` of 1.5.2, which differ in system messages, context edits
+ * and null contents. Entries that a compaction removed are not decoded.
  */
 import * as EntryId from "./EntryId.ts"
 import { type Json, type JsonObject, isObject, objectAt } from "./Json.ts"
@@ -10,18 +9,18 @@ import { type PiProfile, newest } from "./PiProfile.ts"
 import { type SessionEntry } from "./SessionLine.ts"
 import { type SessionTree } from "./SessionTree.ts"
 
-/** A message of the context and the entry it comes from. A compaction entry may give two. */
+/** A message of the context and its entry. A compaction entry may give two messages. */
 export interface ContextItem {
   readonly entry: SessionEntry
-  /** Has a `role`; see Message.ts for the shapes. */
+  /** Has a `role`; see payload/Message.ts for the shapes. */
   readonly message: JsonObject
 }
 
 export interface SessionContext {
   readonly messages: ReadonlyArray<JsonObject>
-  /** `off` when the branch never says. */
+  /** Default: `off`. */
   readonly thinkingLevel: Json
-  /** The last model chosen or heard on the branch; null when there is none. */
+  /** The model of the last model change or answer on the branch; null when there is none. */
   readonly model: { readonly provider: Json | undefined; readonly modelId: Json | undefined } | null
 }
 
@@ -31,7 +30,7 @@ export const build = (tree: SessionTree, profile: PiProfile = newest): SessionCo
   return { messages: project(branch, profile).map((item) => item.message), ...settings(branch) }
 }
 
-/** Model and thinking level in force at the end of a branch; entries before a compaction count too. */
+/** Model and thinking level at the end of a branch; entries before a compaction count too. */
 export const settings = (branch: ReadonlyArray<SessionEntry>): Omit<SessionContext, "messages"> => {
   let thinkingLevel: Json | undefined
   let model: SessionContext["model"] | undefined
@@ -54,10 +53,7 @@ export const settings = (branch: ReadonlyArray<SessionEntry>): Omit<SessionConte
 /** The messages of one entry. */
 export type MessagesOf = (entry: SessionEntry, profile: PiProfile) => ReadonlyArray<JsonObject>
 
-/**
- * Messages of a branch (root first) with the entries they come from. Whoever projects many branches of a session gives
- * a `messagesOf` that remembers what `entryMessages` gave.
- */
+/** Messages of a branch (root first) with their entries. `messagesOf` can cache the results of `entryMessages`. */
 export const project = (
   branch: ReadonlyArray<SessionEntry>,
   profile: PiProfile = newest,
@@ -69,7 +65,7 @@ export const project = (
   for (let index = 0; index < selected.length; index++) {
     const entry = selected[index]
     if (entry === undefined) continue
-    // Only the newest compaction speaks; an older one may lie in the kept range.
+    // An older compaction in the kept range gives no message.
     if (entry.type === "compaction" && index > 0) continue
     const edit = entry.id === null ? undefined : edits?.get(entry.id)
     if (edit === null) continue
@@ -80,10 +76,7 @@ export const project = (
   return items
 }
 
-/**
- * The entries that stand for a branch in the context: all of them, or the newest compaction, the entries it keeps and
- * those after it.
- */
+/** The entries of a branch that are in the context: all, or the newest compaction, the entries it keeps and later ones. */
 export const select = (
   branch: ReadonlyArray<SessionEntry>,
   profile: PiProfile = newest
@@ -100,7 +93,7 @@ export const select = (
   return [compaction, ...kept, ...branch.slice(at + 1)]
 }
 
-/** Replacement by target; the last edit of a target counts. Null takes the entry out. */
+/** The replacement for each target, or null where the entry is removed; the last edit of a target counts. */
 const contextEdits = (entries: ReadonlyArray<SessionEntry>): ReadonlyMap<string, JsonObject | null> => {
   const edits = new Map<string, JsonObject | null>()
   for (const entry of entries) {
@@ -124,7 +117,7 @@ const applyEdit = (message: JsonObject, replacement: JsonObject): JsonObject => 
 
 const time = (entry: SessionEntry): number => Date.parse(entry.timestamp ?? "")
 
-/** The messages that an entry stands for in the context, before context edits. */
+/** The messages of an entry, before context edits. */
 export const entryMessages: MessagesOf = (entry, profile) => {
   switch (entry.type) {
     case "message": {
@@ -154,7 +147,7 @@ export const entryMessages: MessagesOf = (entry, profile) => {
 
 const NULLABLE = new Set<Json | undefined>(["user", "assistant", "toolResult"])
 
-/** 1.5 bears messages without content. */
+/** 1.5 gives messages without content an empty one. */
 const withContent = (message: JsonObject): JsonObject => {
   if (message["content"] !== null && message["content"] !== undefined) return message
   if (message["role"] === "system") return { ...message, content: "" }

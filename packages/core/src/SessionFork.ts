@@ -1,10 +1,9 @@
 /**
- * New session files made from old ones.
+ * Makes new sessions from old ones. `branch` is Pi's `createBranchedSession` (`/fork`, `/clone`): the path from the root
+ * to an entry. `whole` is `--fork`: every entry under a new header.
  *
- * `branch` is Pi's `createBranchedSession` (`/fork`, `/clone`): the path from the root to an entry. It follows 1.5.2,
- * which closes the parents of entries that stood behind labels and keeps the compaction boundary; 0.78.0 leaves such
- * entries without a parent, which cuts the history off, and that is nothing to reproduce. Where no label lies inside
- * the path both give the same. `whole` is `--fork`: every entry, verbatim, under a new header.
+ * `branch` follows 1.5.2, which links entries after a removed label to the entry before it. 0.78.0 leaves them without a
+ * parent, which loses the history before them. Both give the same result where the path has no label.
  */
 import * as EntryId from "./EntryId.ts"
 import { type Json, type JsonObject } from "./Json.ts"
@@ -14,17 +13,17 @@ import { HeaderLine, SessionEntry } from "./SessionLine.ts"
 import * as SessionMigration from "./SessionMigration.ts"
 import { type SessionTree } from "./SessionTree.ts"
 
-/** What the new header says; Pi's own fields, in Pi's order. */
+/** Members of the new header, in Pi's order. */
 export interface ForkHeader {
   readonly id: string
   /** ISO 8601. */
   readonly timestamp: string
   readonly cwd: string
-  /** Path of the file forked from. */
+  /** Path of the source's file. */
   readonly parentSession?: string
 }
 
-/** Where the source's text was made by hydration, so was the fork's. */
+/** Keeps `hydratedFrom`: a fork of a hydrated session has the same entries. */
 const headerOf = (source: Session.Session, header: ForkHeader): HeaderLine => {
   const { id, timestamp, cwd, parentSession } = header
   const hydratedFrom = source.header?.decode()["hydratedFrom"]
@@ -32,9 +31,8 @@ const headerOf = (source: Session.Session, header: ForkHeader): HeaderLine => {
 }
 
 /**
- * The branch that ends at `leafId` (undefined: at the leaf) as a session of its own: labels inside it are added again at
- * its end, parents are closed, a compaction keeps what it kept, a leaf without an id gets one. Undefined when there is no
- * such entry.
+ * The branch that ends at `leafId` (default: the leaf) as a session. Labels move to its end, and entries that referred to
+ * a label refer to the entry after it. An entry without an id gets one. Undefined when there is no such entry.
  */
 export const branch = (
   source: Session.Session,
@@ -73,7 +71,7 @@ export const branch = (
   return Session.fromLines([headerOf(source, header), ...kept, ...labels])
 }
 
-/** Every entry of the session, unchanged, under a new header. A session of version 1 or 2 is migrated first. */
+/** Every entry of the session under a new header. A session of version 1 or 2 is migrated first. */
 export const whole = (source: Session.Session, header: ForkHeader): Session.Session =>
   Session.fromLines([
     headerOf(source, header),
@@ -82,7 +80,7 @@ export const whole = (source: Session.Session, header: ForkHeader): Session.Sess
       .map((entry) => entry.standalone())
   ])
 
-/** The entry under its new parent; its own bytes when nothing changes. */
+/** The entry with its new parent; the same bytes when nothing changes. */
 const rechain = (
   entry: SessionEntry,
   parent: SessionEntry | undefined,
@@ -98,7 +96,7 @@ const rechain = (
   return follows ? entry.standalone() : entry.rewrite({ ...entry.decode(), parentId })
 }
 
-/** Nothing can follow an entry without an id. */
+/** Gives the entry an id: no entry can follow one without an id. */
 const named = (entry: SessionEntry, tree: SessionTree, header: ForkHeader): SessionEntry => {
   const taken = { has: (id: string) => tree.getEntry(id) !== undefined }
   return entry.rewrite({ ...entry.decode(), id: EntryId.derive(taken, header.id, "entry", entry.bytes) })

@@ -7,26 +7,23 @@ import * as ValueText from "./ValueText.ts"
 export const CURRENT_VERSION = 3
 
 /**
- * Type of the custom entry at the start of a hydrated session. It says what `hydratedFrom` in the header says, and goes
- * along where Pi forks the session and drops the header's fields it does not know.
+ * Type of the custom entry at the start of a hydrated session. It repeats `hydratedFrom`, because Pi drops unknown fields
+ * of the header when it forks a session.
  */
 export const HYDRATED_ENTRY_TYPE = "pi-sessions.hydrated"
 
 /**
- * Field of an entry that is an answer which hydration made: no model gave it behind the context that it stands in. The
- * answers that follow it in the session are genuine. Sessions whose custom entry says `marks: "answers"` have it.
+ * Field of an answer that hydration wrote: no model gave it in this context. Answers without the field are genuine. Only
+ * sessions whose hydration entry has `marks: "answers"` use the field.
  */
 export const HYDRATED_FIELD = "hydrated"
 
-/**
- * Pi's rule for ids it makes or is given by `--session-id` (0.78.0, `assertValidSessionId`); it does not check the id
- * of a file it opens.
- */
+/** Pi's rule for new session ids (0.78.0, `assertValidSessionId`). It does not check the id of a file that it opens. */
 export const ID_PATTERN = /^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/
 
 /**
- * Fields of the header. Only `type` and `id` are needed for Pi to take the file for a session; without `version` it
- * takes it for version 1 and migrates it. Unknown fields are allowed and kept.
+ * Fields of the header. Pi opens a file whose header has `type` and `id`; one without `version` is version 1, which it
+ * migrates. Unknown fields are allowed and kept.
  */
 export const SessionHeader = Schema.Struct({
   type: Schema.Literal("session"),
@@ -34,9 +31,9 @@ export const SessionHeader = Schema.Struct({
   version: Schema.optionalKey(Schema.Number),
   /** ISO 8601. */
   timestamp: Schema.optionalKey(Schema.String),
-  /** Working directory of the conversation; Pi runs there, and refuses to start (print mode) when it is gone. */
+  /** Working directory of the conversation. Pi runs there, and does not start (print mode) when it does not exist. */
   cwd: Schema.optionalKey(Schema.String),
-  /** Path of the file this one was forked from. */
+  /** Path of the session that this one is a fork of. */
   parentSession: Schema.optionalKey(Schema.String),
   /** Version 1 only, and pi-rust. */
   provider: Schema.optionalKey(Schema.String),
@@ -44,16 +41,16 @@ export const SessionHeader = Schema.Struct({
   thinkingLevel: Schema.optionalKey(Schema.String),
   /** Version 1 only. */
   branchedFrom: Schema.optionalKey(Schema.String),
-  /** The program that wrote the session, where it was not Pi (Hugging Face agent traces). */
+  /** The program that wrote the session, where it is not Pi (Hugging Face agent traces). */
   harness: Schema.optionalKey(Schema.String),
-  /** Written by hydration: text in this file that no model produced in this form (thread.md). */
+  /** Written by hydration: answers in this file may be reconstructed (docs/adr/001-resume-from-a-thread.md). */
   hydratedFrom: Schema.optionalKey(Schema.Struct({ threadId: Schema.String, mode: Schema.Literal("semantic") }))
 })
 export type SessionHeader = typeof SessionHeader.Type
 
 export const isSessionHeader = Schema.is(SessionHeader)
 
-/** Version of the session under a header: 1 when it does not say. Text counts as its number, as where Pi compares it. */
+/** Version of a session. Default: 1. A string counts as its number, as in Pi's comparison. */
 export const versionOf = (header: JsonObject): number => {
   const value = header["version"] ?? 1
   const version = Number(typeof value === "object" ? ValueText.textOf(value) : value)

@@ -1,7 +1,6 @@
 /**
- * Lines of a session file. A line is a range of bytes somewhere in memory; what is known of it is read once, what it
- * says is decoded only when asked. Entries, the header and everything else in the file are all lines, so that writing
- * a session back is writing its lines.
+ * Lines of a session file. A line is a range of bytes in memory. The reader reads an entry's envelope; the rest is decoded
+ * on demand. Entries, the header and all other lines are kept, so that a session is written back by writing its lines.
  */
 import { Buffer, constants } from "node:buffer"
 import * as EntryId from "./EntryId.ts"
@@ -11,16 +10,16 @@ import * as ValueText from "./ValueText.ts"
 import { type Range, decodeString } from "./internal/jsonScanner.ts"
 import { decodeUtf8, encodeUtf8 } from "./internal/utf8.ts"
 
-/** The most bytes that a line may have to be decoded: V8 has no longer strings. */
+/** The longest line that can be decoded, in bytes: V8's longest string. */
 export const MAX_LINE_BYTES = constants.MAX_STRING_LENGTH
 
-/** Any line: blank, damaged, too long, or the base of the two below. */
+/** A blank, damaged or too long line, and the base class of all others. */
 export class SessionLine {
   /** Bytes that hold the line: `source[start, end)`, newline excluded. */
   readonly source: Uint8Array
   readonly start: number
   readonly end: number
-  /** Line number from 1; entries recovered from one glued line share it. */
+  /** Line number from 1; entries recovered from one line have the same number. */
   readonly line: number
   /** Offset of the first byte in the file. */
   readonly byteOffset: number
@@ -41,7 +40,7 @@ export class SessionLine {
     return this.source.subarray(this.start, this.end)
   }
 
-  /** The original text; invalid UTF-8 shows as U+FFFD. Throws for a line of more than `MAX_LINE_BYTES`. */
+  /** The original text; invalid UTF-8 becomes U+FFFD. Throws for a line longer than `MAX_LINE_BYTES`. */
   get text(): string {
     return decodeUtf8(this.source, this.start, this.end)
   }
@@ -51,17 +50,17 @@ export class SessionLine {
 export const isSameLine = (a: SessionLine, b: SessionLine): boolean =>
   a.end - a.start === b.end - b.start && Buffer.compare(a.bytes, b.bytes) === 0
 
-/** A line that is JSON but no object. Pi makes an entry of most of these, with no id, no parent and no content. */
+/** A line that is JSON but not an object. Pi reads most of these as entries without id, parent and content. */
 export class ValueLine extends SessionLine {
-  /** The Pis that have no leaf, and an empty context, when no entry follows. 1.5 skips `0`, `false` and `""`. */
+  /** The Pis that have no leaf and an empty context when no entry follows. 1.5 skips `0`, `false` and `""`. */
   get leafless(): ReadonlyArray<PiProfile> {
     let first = this.start
     while (this.source[first]! <= 0x20) first++
-    // Arrays and strings may be longer than the longest string: they are not parsed.
+    // Arrays and strings are not parsed: they may be longer than the longest string.
     if (this.source[first] === 0x5b) return EVERY_PI
     if (this.source[first] === 0x22) return this.source[first + 1] === 0x22 ? ["0.78"] : EVERY_PI
     const value: Json = JSON.parse(this.text)
-    // 1.5 skips null too, and 0.78 does not open the file.
+    // 1.5 skips null, and 0.78 does not open the file.
     if (value === null) return []
     return value === false || value === 0 ? ["0.78"] : EVERY_PI
   }
@@ -69,13 +68,13 @@ export class ValueLine extends SessionLine {
 
 const EVERY_PI = PiProfile.literals
 
-/** The parsed object of a line that the reader found to be one. Parses at each call. */
+/** The object of a line. Parses at each call. */
 const parseObject = (line: SessionLine): JsonObject => {
   const value: Json = JSON.parse(line.text)
   return isObject(value) ? value : {}
 }
 
-/** Where a line stands in its file. A line made anew has none: line 0, byte 0. */
+/** Position in the file. Generated lines have line 0, byte 0. */
 export interface Position {
   readonly line: number
   readonly byteOffset: number
@@ -83,19 +82,20 @@ export interface Position {
 
 const NOWHERE: Position = { line: 0, byteOffset: 0 }
 
-/** What the reader learns of an entry without decoding it. */
+/** The members of an entry that the reader finds without decoding it. */
 export interface Envelope {
-  /** Empty where the entry has no `type` that is text. */
+  /** Empty where `type` is not a string. */
   readonly type: string
-  /** See `EntryId.read`; so is `parentId`. */
+  /** See `EntryId.read`, also for `parentId`. */
   readonly id: string | null
   readonly parentId: string | null
   readonly role: string | undefined
-  /** The `timestamp`, or where its value lies in the source, to be decoded when someone asks. */
+  /** The `timestamp`, or the range of its value in the source. */
   readonly timestamp: string | Range | undefined
   readonly recovered: boolean
-  /** See `SessionEntry`; so is `longStrings`, absent where nobody looked. */
+  /** Default: false. */
   readonly nullId?: boolean
+  /** Default: none. */
   readonly longStrings?: ReadonlyArray<number>
 }
 
@@ -103,7 +103,7 @@ const NONE: ReadonlyArray<number> = []
 
 /** The header: `{"type":"session","id":...}`. */
 export class HeaderLine extends SessionLine {
-  /** Makes the line that Pi would write for a header. */
+  /** The line that Pi writes for a header. */
   static make(header: JsonObject, position: Position = NOWHERE): HeaderLine {
     const bytes = encodeUtf8(`${ValueText.stringify(header)}\n`)
     return new HeaderLine(bytes, 0, bytes.length - 1, position.line, position.byteOffset, true)
@@ -117,21 +117,21 @@ export class HeaderLine extends SessionLine {
 
 /** An entry: its original line and its envelope. */
 export class SessionEntry extends SessionLine {
-  /** Empty where the entry has no `type` that is text: Pi keeps it in the tree, and shows none of it to the model. */
+  /** Empty where `type` is not a string: Pi keeps the entry in the tree and does not send it to the model. */
   readonly type: string
-  /** See `EntryId.read`. Null only in files of version 1, or where the file is damaged. */
+  /** See `EntryId.read`. Null only in files of version 1 and in damaged files. */
   readonly id: string | null
   /** Null for a root. */
   readonly parentId: string | null
   /** `message.role` of a message entry. */
   readonly role: string | undefined
-  /** True when the entry shared its line with another value, so Pi does not see it. */
+  /** Whether the entry shares its line with another value, so that Pi skips it. */
   readonly recovered: boolean
-  /** Whether the `id` is null, rather than missing: as the last entry Pi takes it for the leaf before the first one. */
+  /** Whether the `id` is null, not missing: when it is the last entry, Pi's leaf is before the first entry. */
   readonly nullId: boolean
   /**
-   * Where long string values begin and end in `source`, in pairs, quotes excluded: of those that the reader found, that
-   * are well-formed, and that `JSON.stringify` would write in the same bytes.
+   * Start and end offsets in `source`, in pairs and without quotes, of the long string values that are well-formed and that
+   * `JSON.stringify` would write with the same bytes. Generated entries have none.
    */
   readonly longStrings: ReadonlyArray<number>
   readonly #timestamp: string | Range | undefined
@@ -156,7 +156,7 @@ export class SessionEntry extends SessionLine {
     this.#timestamp = envelope.timestamp
   }
 
-  /** Makes the line that Pi would write for an entry: `JSON.stringify` and a newline. */
+  /** The line that Pi writes for an entry: `JSON.stringify` and a newline. */
   static make(payload: JsonObject, position: Position = NOWHERE): SessionEntry {
     const bytes = encodeUtf8(`${ValueText.stringify(payload)}\n`)
     const type = stringAt(payload, "type") ?? ""
@@ -177,17 +177,17 @@ export class SessionEntry extends SessionLine {
     return typeof timestamp === "object" ? decodeString(this.source, timestamp.start, timestamp.end) : timestamp
   }
 
-  /** The `id` as the line has it, for another entry to refer to this one. */
+  /** The `id` as the JSON value in the line, for references from other entries. */
   get idValue(): Json | undefined {
     return this.id === null || this.id.startsWith("#") ? this.decode()["id"] : this.id
   }
 
-  /** Decodes the whole entry, unknown fields included; parses at each call. */
+  /** Decodes the whole entry, with unknown fields; parses at each call. */
   decode(): JsonObject {
     return parseObject(this)
   }
 
-  /** This entry as a line of its own, with a newline, also where its file broke off or something was glued to it. */
+  /** This entry as a separate line with a newline. */
   standalone(): SessionEntry {
     if (this.terminated && !this.recovered) return this
     const { type, id, longStrings, nullId, parentId, role } = this
@@ -203,14 +203,14 @@ export class SessionEntry extends SessionLine {
     })
   }
 
-  /** This entry with other bytes in place of its line, newline excluded, that say the same of type, ids, role and time. */
+  /** This entry with other bytes for its line (without newline), which must have the same type, ids, role and time. */
   withLine(bytes: Uint8Array): SessionEntry {
     const { byteOffset, id, line, nullId, parentId, recovered, role, terminated, timestamp, type } = this
     const envelope = { type, id, parentId, role, timestamp, recovered, nullId }
     return new SessionEntry(bytes, 0, bytes.length, line, byteOffset, terminated, envelope)
   }
 
-  /** This entry with another payload, in the same place of the file. */
+  /** This entry with another payload, at the same position. */
   rewrite(payload: JsonObject): SessionEntry {
     return SessionEntry.make(this.type === "" ? payload : { ...payload, type: this.type }, this)
   }

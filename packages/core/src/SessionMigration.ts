@@ -1,10 +1,10 @@
 /**
- * Brings a session of version 1 or 2 to version 3, as Pi does when it opens one (0.78.0 to 1.5.2 agree), but with
- * derived ids where Pi's are random: the same file always gives the same tree.
+ * Migrates a session of version 1 or 2 to version 3, as Pi does when it opens one (0.78.0 to 1.5.2 agree), but with derived
+ * ids where Pi's are random: the same file gives the same tree.
  *
- * Version 1 entries are a list: each gets an id and the entry before it as its parent (ids that are there are replaced,
- * as Pi does), and a compaction's `firstKeptEntryIndex` becomes a `firstKeptEntryId`. Version 2 calls custom messages
- * `hookMessage`. Lines that do not change keep their bytes.
+ * Entries of version 1 are a list: each gets a new id and the entry before it as its parent, and a compaction's
+ * `firstKeptEntryIndex` becomes a `firstKeptEntryId`. Version 2 has the role `hookMessage` for `custom`. Lines that do not
+ * change keep their bytes.
  */
 import * as EntryId from "./EntryId.ts"
 import { type JsonObject, numberAt, objectAt } from "./Json.ts"
@@ -13,7 +13,7 @@ import * as Session from "./Session.ts"
 import { CURRENT_VERSION, versionOf } from "./SessionHeader.ts"
 import { HeaderLine, SessionEntry, type SessionLine } from "./SessionLine.ts"
 
-/** The session in the current version: itself when it is that already or has no header. */
+/** The session in the current version; the same object when nothing changes or there is no header. */
 export const toCurrent = (session: Session.Session): Session.Session => {
   if (session.header === undefined) return session
   const version = versionOf(session.header.decode())
@@ -22,7 +22,7 @@ export const toCurrent = (session: Session.Session): Session.Session => {
 
   const ids = new Set<string>()
   let previousId: string | null = null
-  /** Ids by Pi's count of the lines it can read: the header is 0. */
+  /** Ids by Pi's index of the lines that it can read: the header has index 0. */
   const idByIndex: Array<string | undefined> = []
   const lines: Array<SessionLine> = []
   for (const line of session.lines) {
@@ -53,7 +53,7 @@ export const toCurrent = (session: Session.Session): Session.Session => {
   return Session.withLines(session, lines)
 }
 
-/** Whether Pi counts a line that is no entry to us: another header, or an array. */
+/** Whether Pi counts a line that is not an entry here: another header, or an array. */
 const isCounted = (line: SessionLine): boolean => {
   const value = valueOf(line)
   return typeof value === "object" && value !== null

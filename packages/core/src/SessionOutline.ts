@@ -1,29 +1,27 @@
 /**
- * A session with its long texts set aside: in their place its entries hold short marks. Whoever passes texts on, as they
- * are, works on the outline as on any session, and puts the bytes of the texts back into the JSON that comes out: they are
- * never decoded, nor written anew.
+ * A session whose long texts are replaced by short marks. Code that copies texts works on the outline as on any session,
+ * and restores the texts in its JSON output: they are neither decoded nor encoded.
  *
- * Only well-formed texts that `JSON.stringify` writes in the same bytes are set aside, so JSON with marks put back is, byte
- * for byte, what would have come of the session itself. Equal texts have equal marks. What names a thing (an id, a tool, a
- * model) stays, whatever its length, and so does what may be white space: no mark is blank. How long a text is and what it
- * says, only `LongTexts.restore` tells. A mark holds a number that each process draws anew, so nobody can write one into a
- * session.
+ * Only well-formed texts that `JSON.stringify` writes with the same bytes are replaced, so that the restored output equals
+ * that of the session itself. Equal texts have equal marks. Names (ids, tools, models) and texts that may be white space
+ * are not replaced. A mark contains a random number of the process, so that no session can contain one.
  */
 import { Buffer } from "node:buffer"
 import { randomBytes } from "node:crypto"
 import { type Json, isArray } from "./Json.ts"
 import * as ByteHash from "./ByteHash.ts"
+import * as EntryType from "./EntryType.ts"
 import * as Session from "./Session.ts"
 import { SessionEntry, type SessionLine } from "./SessionLine.ts"
 import { concat, decodeUtf8, encodeUtf8 } from "./internal/utf8.ts"
 
 export interface SessionOutline {
-  /** With the lines of the original, in which entries with long texts are replaced by shorter ones. */
+  /** The original lines, with marks in place of long texts. */
   readonly session: Session.Session
   readonly texts: LongTexts
 }
 
-/** A mark begins with the one, then come the number of its text and the other; in ASCII, which is fastest everywhere. */
+/** A mark is `OPEN`, the number of its text in base 36, and `CLOSE`; all ASCII. */
 const OPEN = `\u007f${randomBytes(9).toString("base64url")}.`
 const CLOSE = "."
 const MARK = new RegExp(`${OPEN.slice(0, -1)}[.]([0-9a-z]+)[.]`, "gu")
@@ -31,10 +29,7 @@ const OPEN_BYTES = encodeUtf8(OPEN)
 const CLOSE_BYTE = 0x2e
 const RADIX = 36
 
-/** Types whose texts the model is sent; others are small, or nobody's business. */
-const TOLD = new Set(["message", "custom_message", "compaction", "branch_summary", "context_edit"])
-
-/** Members that name things. */
+/** Members that are never replaced: code compares their values. */
 const NAMES = new Set([
   "id",
   "name",
@@ -53,17 +48,19 @@ const NAMES = new Set([
   "targetId",
   "firstKeptEntryId"
 ])
-/** As many as JSON takes for a UTF-16 unit, at most. */
+/** Most bytes that JSON takes for a UTF-16 unit. */
 const UNIT_BYTES = 6
-/** Of the longest of them, with as many escapes as it has letters. */
+/** Most bytes of a member in `NAMES`, written with escapes. */
 const NAME_BYTES = UNIT_BYTES * Math.max(...[...NAMES].map((name) => name.length))
 
-/** The outline of a session; both stay good as long as the session's bytes do. */
+/** The outline of a session. It refers to the session's bytes: do not change them. */
 export const of = (session: Session.Session): SessionOutline => {
   const texts = new LongTexts()
   const lines: Array<SessionLine> = []
   for (const line of session.lines) {
-    lines.push(line instanceof SessionEntry && TOLD.has(line.type) ? outlined(line, texts) : line)
+    lines.push(
+      line instanceof SessionEntry && EntryType.of(line.type).context !== "none" ? outlined(line, texts) : line
+    )
   }
   return { session: Session.withLines(session, lines), texts }
 }
@@ -81,10 +78,10 @@ const outlined = (entry: SessionEntry, texts: LongTexts): SessionEntry => {
   return from === start ? entry : entry.withLine(concat([...pieces, source.subarray(from, end)]))
 }
 
-/** How far a text is looked into for what is not blank. */
+/** Bytes of a text that `isBlank` checks. */
 const LOOK_BYTES = 64
 
-/** Whether a text shows nothing at its beginning: only white space, or what this does not know. */
+/** Whether the beginning of a text may be white space only: escapes and non-ASCII characters count as white space. */
 const isBlank = (bytes: Uint8Array, start: number): boolean => {
   for (let at = start; at < start + LOOK_BYTES; at++) {
     const byte = bytes[at] ?? 0
@@ -105,41 +102,41 @@ const beforeSpace = (bytes: Uint8Array, at: number): number => {
   return before
 }
 
-/** Whether the string whose quote is at `quote` is a member that names a thing, or may be one. */
+/** Whether the string that starts at `quote` is the value of a member in `NAMES`, or may be. */
 const isName = (bytes: Uint8Array, quote: number): boolean => {
   const colon = beforeSpace(bytes, quote)
   if (bytes[colon] !== COLON) return false
   const end = beforeSpace(bytes, colon)
   for (let start = end - 1; start >= end - NAME_BYTES - 1; start--) {
-    // A key that is spelt with escapes.
+    // A key with escapes may be any of them.
     if (bytes[start] === BACKSLASH) return true
     if (bytes[start] === QUOTE) return NAMES.has(decodeUtf8(bytes, start + 1, end))
   }
   return false
 }
 
-/** Where a text lies, as JSON between its quotes, and its hash. */
+/** A text as JSON without its quotes: `source[start, end)`, and its hash. */
 interface Place extends ByteHash.ByteHash {
   readonly source: Uint8Array
   readonly start: number
   readonly end: number
 }
 
-/** Other words in place of some of a text, which are told by their UTF-16 units. */
+/** A replacement in a text; `start` and `end` count UTF-16 units. */
 export interface TextEdit {
   readonly start: number
   readonly end: number
   readonly by: string
 }
 
-/** The texts of an outline. */
+/** The long texts of an outline, by mark. */
 export class LongTexts {
   readonly #places: Array<Place> = []
   /** By hash. */
   readonly #numbers = new Map<number, number>()
   readonly #words = new Map<string, Uint8Array>()
 
-  /** The mark of the text `source[start, end)`, which is JSON between its quotes. */
+  /** The mark of the text `source[start, end)`, which is JSON without its quotes. */
   set(source: Uint8Array, start: number, end: number): string {
     const { high, low } = ByteHash.of(source, start, end)
     const key = low + (high & 0xfffff) * 2 ** 32
@@ -151,22 +148,19 @@ export class LongTexts {
     return markOf(number)
   }
 
-  /** The mark of a text that is well-formed, long or not. */
+  /** The mark of a well-formed text of any length. */
   put(text: string): string {
     const json = encodeUtf8(JSON.stringify(text))
     return this.set(json, 1, json.length - 1)
   }
 
-  /**
-   * The mark of the text behind a mark with edits, which are in order; without decoding it, nor writing it anew. Undefined
-   * where the text is anything but a mark.
-   */
+  /** The mark of a mark's text with edits in order, without decoding it. Undefined when `text` is not a mark. */
   edit(text: string, edits: ReadonlyArray<TextEdit>): string | undefined {
     const place = this.#placeOf(text)
     if (place === undefined) return undefined
     const { source } = place
     const pieces: Array<Uint8Array> = []
-    // The quote before it too.
+    // With the quote before it.
     let [at, unit, from] = [place.start, 0, place.start - 1]
     for (const { by, end, start } of edits) {
       at = forward(source, at, start - unit)
@@ -178,7 +172,7 @@ export class LongTexts {
     return this.set(bytes, 1, bytes.length - 1)
   }
 
-  /** Bytes of JSON without quotes, of what stands in many texts. */
+  /** JSON of a replacement, without quotes; cached, because many texts have the same. */
   #json(text: string): Uint8Array {
     const known = this.#words.get(text)
     if (known !== undefined) return known
@@ -188,7 +182,7 @@ export class LongTexts {
     return bytes
   }
 
-  /** The hash of the text that a text is a mark of; undefined where it is anything else. */
+  /** The hash of a mark's text; undefined when `text` is not a mark. */
   hashOf(text: string): ByteHash.ByteHash | undefined {
     return this.#placeOf(text)
   }
@@ -198,21 +192,21 @@ export class LongTexts {
     return this.#places[parseInt(text.slice(OPEN.length), RADIX)]
   }
 
-  /** Whether a mark is in a text, or in JSON. */
+  /** Whether a text or JSON contains a mark. */
   has(text: string): boolean {
     return text.includes(OPEN)
   }
 
-  /** The text with the texts in place of their marks. */
+  /** The text with marks replaced by their texts. */
   restore(text: string): string {
     return text.includes(OPEN) ? text.replaceAll(MARK, (_, number: string) => this.#decode(number)) : text
   }
 
-  /** As `restore`, or its beginning of at least so many UTF-16 units: to know how a text begins need not cost its length. */
+  /** As `restore`, but may return only the beginning of the text, of at least `units` UTF-16 units. */
   restoreStart(text: string, units: number): string {
     const place = this.#placeOf(text)
     if (place === undefined) return this.restore(text)
-    // Nothing that is decoded holds a space within.
+    // Ends at a space, which is never inside an escape or a character.
     const to = place.source
       .subarray(place.start, Math.min(place.end, place.start + units * UNIT_BYTES))
       .lastIndexOf(SPACE)
@@ -233,11 +227,11 @@ export class LongTexts {
     )
   }
 
-  /** The bytes of JSON with the texts in place of their marks. */
+  /** The bytes of JSON with marks replaced by their texts. */
   toBytes(json: string): Uint8Array {
     const outline = Buffer.from(json)
     const found: Array<Place> = []
-    /** Where each mark begins and ends. */
+    /** Start and end of each mark, in pairs. */
     const marks: Array<number> = []
     let length = outline.length
     for (let at = outline.indexOf(OPEN_BYTES); at >= 0; at = outline.indexOf(OPEN_BYTES, at)) {
@@ -280,7 +274,7 @@ const parse = (json: string): string => {
   return value
 }
 
-/** So many UTF-16 units further in JSON that `JSON.stringify` wrote. */
+/** The offset `units` UTF-16 units after `from`, in JSON that `JSON.stringify` wrote. */
 const forward = (bytes: Uint8Array, from: number, units: number): number => {
   let at = from
   let left = units
@@ -291,7 +285,7 @@ const forward = (bytes: Uint8Array, from: number, units: number): number => {
       else at += bytes[at + 1] === 0x75 ? 6 : 2
       left--
     } else {
-      // Four bytes are a pair of surrogates.
+      // A character of four bytes is two UTF-16 units.
       at += byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4
       left -= byte < 0xf0 ? 1 : 2
     }

@@ -1,25 +1,23 @@
-/**
- * Where Pi keeps session files, and what it calls them (0.78.0 and 1.5.2 agree). Pure: the environment is an argument.
- */
+/** Directories and names of Pi's session files (0.78.0 and 1.5.2 agree). The environment is an argument. */
 import { isAbsolute, join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 
 /**
- * Name of the folder for a working directory: one leading slash off, every `/`, `\` and `:` a dash, between `--`.
- * Spaces and other characters stay. Not reversible: `/a-b` and `/a/b` share a folder.
+ * Name of the directory for the sessions of a working directory: without the leading slash, `/`, `\` and `:` as dashes,
+ * between `--`. Not reversible: `/a-b` and `/a/b` have the same directory.
  */
 export const encodeCwd = (cwd: string): string => `--${cwd.replace(/^[/\\]/, "").replace(/[/\\:]/g, "-")}--`
 
-/** File name for a session: the ISO timestamp with `:` and `.` as dashes, `_`, the id. Pi never parses it. */
+/** File name of a session: the ISO timestamp with `:` and `.` as dashes, `_`, the id. Pi never parses it. */
 export const fileName = (timestamp: string, sessionId: string): string =>
   `${timestamp.replace(/[:.]/g, "-")}_${sessionId}.jsonl`
 
 export interface Environment {
   /** Absolute. */
   readonly home: string
-  /** Absolute: where Pi would run. */
+  /** Absolute; the working directory of Pi. */
   readonly cwd: string
-  /** `PI_CODING_AGENT_DIR`: `~` and `file://` are understood. */
+  /** `PI_CODING_AGENT_DIR`; see `expand`. */
   readonly agentDir?: string | undefined
   /** `PI_CODING_AGENT_SESSION_DIR` */
   readonly sessionDir?: string | undefined
@@ -30,12 +28,12 @@ export interface Environment {
 export interface SessionDir {
   /** Absolute. */
   readonly path: string
-  /** A flat folder holds the sessions of every working directory; theirs stands in the header. */
+  /** Whether the sessions of all working directories are in this one directory. */
   readonly flat: boolean
   readonly source: "flag" | "environment" | "settings" | "default"
 }
 
-/** A path as Pi reads it from a person: `~`, `~/x` and `file://` expanded, relative to `environment.cwd`. */
+/** The absolute path that Pi makes of user input: `~`, `~/x` and `file://` expanded, relative to `environment.cwd`. */
 export const expand = (path: string, environment: Pick<Environment, "home" | "cwd">): string => {
   let expanded = path
   if (path === "~") expanded = environment.home
@@ -44,14 +42,14 @@ export const expand = (path: string, environment: Pick<Environment, "home" | "cw
   return isAbsolute(expanded) ? resolve(expanded) : resolve(environment.cwd, expanded)
 }
 
-/** `~/.pi/agent`, or what the environment says. */
+/** Pi's directory. Default: `~/.pi/agent`. */
 export const agentDir = (environment: Environment): string =>
   environment.agentDir ? expand(environment.agentDir, environment) : join(environment.home, ".pi", "agent")
 
-/** The folder that holds one folder for each working directory. */
+/** The directory with one directory for each working directory. */
 export const sessionsRoot = (environment: Environment): string => join(agentDir(environment), "sessions")
 
-/** Where Pi would put a new session: the flag, else the environment, else its settings, else the default. */
+/** Where Pi writes a new session: the flag, else the environment, else its settings, else the default. */
 export const sessionDir = (environment: Environment, flag?: string): SessionDir => {
   if (flag) return { path: expand(flag, environment), flat: true, source: "flag" }
   if (environment.sessionDir) {

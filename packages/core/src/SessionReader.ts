@@ -1,69 +1,25 @@
 /**
- * The one reader of session files: bytes in, lines out. It takes chunks of any size, keeps no more than the longest
- * line, never throws on content, and reports damage with line and byte. Whoever wants a whole session in memory calls
- * `Session.read`; whoever streams pushes chunks and takes the lines that became complete.
+ * The only reader of session files: bytes in, lines out. It takes chunks of any size, buffers no more than the longest
+ * line, never throws on content, and reports damage with line and byte. `Session.read` reads a whole session into memory.
  */
-import * as EntryId from "./EntryId.ts"
 import { type SessionDiagnostic, type Code } from "./SessionDiagnostic.ts"
 import { versionOf } from "./SessionHeader.ts"
 import { HeaderLine, MAX_LINE_BYTES, SessionEntry, SessionLine, ValueLine } from "./SessionLine.ts"
-import { JsonScanner, type Range, decodeString, isWritten } from "./internal/jsonScanner.ts"
+import { entryEnd, nextCandidate } from "./internal/entrySearch.ts"
+import { idIn, knownStringIn, stringIn } from "./internal/envelopeFields.ts"
+import { JsonScanner, isWritten, spaceEnd } from "./internal/jsonScanner.ts"
 import { concat, decodeUtf8, indexOfNewline, isUtf8 } from "./internal/utf8.ts"
-
-/** Types and roles worth one shared string each; others are decoded where they stand. */
-const KNOWN = [
-  "message",
-  "model_change",
-  "thinking_level_change",
-  "compaction",
-  "branch_summary",
-  "custom",
-  "custom_message",
-  "label",
-  "session_info",
-  "usage",
-  "context_edit",
-  "session",
-  "user",
-  "assistant",
-  "toolResult",
-  "bashExecution",
-  "system"
-]
-
-/** The string value in a range, or undefined when it is absent or no string. */
-const stringIn = (bytes: Uint8Array, range: Range): string | undefined =>
-  range.start < 0 || bytes[range.start] !== 0x22 ? undefined : decodeString(bytes, range.start, range.end)
-
-const LOWER_N = 0x6e
-
-const isNumberOrTrue = (first: number): boolean => first === 0x2d || first === 0x74 || (first >= 0x30 && first <= 0x39)
-
-/** The entry id in a range; null when there is none. */
-const idIn = (bytes: Uint8Array, range: Range): string | null => {
-  const { end, start } = range
-  if (start >= 0 && isNumberOrTrue(bytes[start]!)) return EntryId.read(JSON.parse(decodeUtf8(bytes, start, end)))
-  return stringIn(bytes, range) ?? null
-}
-
-const knownStringIn = (bytes: Uint8Array, range: Range, previous = ""): string | undefined => {
-  if (range.start < 0) return undefined
-  if (previous !== "" && isWritten(bytes, range, previous)) return previous
-  for (const known of KNOWN) if (isWritten(bytes, range, known)) return known
-  return stringIn(bytes, range)
-}
 
 const NONE: ReadonlyArray<number> = []
 
-const isSpace = (byte: number): boolean => byte === 0x20 || byte === 0x0d || byte === 0x09
+const LOWER_N = 0x6e
 
 export interface SessionReaderOptions {
-  /** The number of the first line; 1 unless the lines before it were read elsewhere. */
+  /** Number of the first line. Default: 1. */
   readonly firstLine?: number
   /**
-   * Is offered each line of valid UTF-8 before it is read, and returns whether it took it: for programs that know most
-   * of their lines better than this reader does. What is no JSON object or a header must be left to the reader. Lines
-   * that were read before are had by `drain`.
+   * Called with each line of valid UTF-8 before it is read. Returns true when the caller handled the line, which the reader
+   * then skips. Must return false for headers and for lines that are not JSON objects. `drain` returns the lines before it.
    */
   readonly take?:
     | ((bytes: Uint8Array, start: number, end: number, line: number, byteOffset: number) => boolean)
@@ -74,20 +30,20 @@ export class SessionReader {
   readonly #scanner = new JsonScanner()
   readonly #diagnostics: Array<SessionDiagnostic> = []
   #header: HeaderLine | undefined
-  /** Below 2 entries have no ids, so their absence is no damage. */
+  /** Of the session. Entries of version 1 have no ids. */
   #version = 1
   #sawValue = false
-  /** Most entries follow the one before them: its id need not be decoded again. */
+  /** Most entries follow the previous one: then the parent's id is not decoded. */
   #previousId = ""
-  /** Lines of one type come in a row, and other programs have types that are not known here. */
+  /** Types repeat from line to line, also the unknown ones of other programs. */
   #previousType = ""
   #sawCrlf = false
-  /** Of the line that is being read. */
+  /** Of the current line. */
   #isUtf8 = true
-  /** Pieces of a line whose newline has not come yet. */
+  /** Pieces of a line whose newline has not been read yet. */
   #pending: Array<Uint8Array> = []
   #line = 0
-  /** Offset in the file of the next unread byte. */
+  /** Offset in the file of the next line. */
   #offset = 0
   #batch: Array<SessionLine> = []
   #ended = false
@@ -103,14 +59,14 @@ export class SessionReader {
     return this.#header
   }
 
-  /** Everything noticed so far, in file order. */
+  /** Damage found so far, in file order. */
   get diagnostics(): ReadonlyArray<SessionDiagnostic> {
     return this.#diagnostics
   }
 
   /**
-   * Takes the next bytes and returns the lines that they completed, in file order. The reader's lines point into
-   * `chunk`: do not reuse its memory.
+   * Reads the next bytes and returns the lines that they complete, in file order. Lines point into `chunk`: do not reuse
+   * its memory.
    */
   push(chunk: Uint8Array): ReadonlyArray<SessionLine> {
     this.#batch = []
@@ -130,7 +86,7 @@ export class SessionReader {
     }
     if (newline >= 0) {
       const last = chunk.lastIndexOf(0x0a)
-      // Newlines never fall inside a character, so whole lines can be checked at once.
+      // A newline is never part of a longer UTF-8 sequence, so many lines are checked at once.
       const valid = isUtf8(chunk.subarray(start, last))
       while (newline >= 0) {
         this.#readLine(chunk, start, newline, true, valid || isUtf8(chunk.subarray(start, newline)))
@@ -142,14 +98,14 @@ export class SessionReader {
     return this.#batch
   }
 
-  /** The lines that the push or end under way has read so far; it will not return them again. */
+  /** For `take`: the lines that the current `push` or `end` has read so far. It will not return them again. */
   drain(): ReadonlyArray<SessionLine> {
     const batch = this.#batch
     if (batch.length > 0) this.#batch = []
     return batch
   }
 
-  /** Ends the input: returns the last line when it had no newline. Call once. */
+  /** Ends the input and returns the last line when it has no newline. Call once. */
   end(): ReadonlyArray<SessionLine> {
     this.#batch = []
     if (this.#ended) return this.#batch
@@ -176,7 +132,7 @@ export class SessionReader {
     })
   }
 
-  /** `bytes[end]` is a newline. `terminated` tells whether it is in the file. */
+  /** `bytes[end]` must be a newline; `terminated` is whether the file has it. */
   #readLine(bytes: Uint8Array, lineStart: number, end: number, terminated: boolean, validUtf8: boolean): void {
     const number = ++this.#line
     this.#isUtf8 = validUtf8
@@ -208,12 +164,12 @@ export class SessionReader {
       return
     }
     const at = this.#scanner.scan(bytes, start, end)
-    if (at >= 0 && this.#isSpace(bytes, at, end)) {
+    if (at >= 0 && spaceEnd(bytes, at, end) === end) {
       this.#value(bytes, start, end, number, offset, terminated, false)
       if (!terminated) this.#unterminated(number)
       return
     }
-    if (this.#isSpace(bytes, start, end) || decodeUtf8(bytes, start, end).trim() === "") {
+    if (spaceEnd(bytes, start, end) === end || decodeUtf8(bytes, start, end).trim() === "") {
       this.#batch.push(new SessionLine(bytes, start, end, number, offset, terminated))
       return
     }
@@ -229,12 +185,7 @@ export class SessionReader {
     this.#report("missing-final-newline", line, this.#offset, "no newline at the end of the file")
   }
 
-  #isSpace(bytes: Uint8Array, from: number, end: number): boolean {
-    for (let i = from; i < end; i++) if (!isSpace(bytes[i]!)) return false
-    return true
-  }
-
-  /** Takes the value that `#scanner` has just accepted in `bytes[start, end)`. */
+  /** Adds the line of the value that `#scanner` has just accepted in `bytes[start, end)`. */
   #value(
     bytes: Uint8Array,
     start: number,
@@ -245,9 +196,7 @@ export class SessionReader {
     recovered: boolean
   ): void {
     const scanner = this.#scanner
-    let first = start
-    while (isSpace(bytes[first]!)) first++
-    if (bytes[first] !== 0x7b) {
+    if (bytes[spaceEnd(bytes, start, end)] !== 0x7b) {
       this.#sawValue = true
       const message = "a JSON value that is no object, which Pi takes for an entry without an id; it is kept"
       this.#report("not-an-object", line, byteOffset, message)
@@ -262,7 +211,7 @@ export class SessionReader {
     }
     const id = idIn(bytes, scanner.id)
     this.#sawValue = true
-    // Only a type without escapes and multi-byte characters is written as it reads.
+    // A type with escapes or multi-byte characters has other bytes than its text.
     this.#previousType = type !== undefined && type.length === scanner.type.end - scanner.type.start - 2 ? type : ""
     if (type === undefined) {
       this.#report("missing-type", line, byteOffset, 'an entry whose "type" is missing or no text', id)
@@ -273,7 +222,7 @@ export class SessionReader {
     }
     const followsPrevious = isWritten(bytes, scanner.parentId, this.#previousId)
     const parentId = followsPrevious ? this.#previousId : idIn(bytes, scanner.parentId)
-    // Only an id without escapes and multi-byte characters is written as it reads.
+    // As for the type.
     this.#previousId = id !== null && id.length === scanner.id.end - scanner.id.start - 2 ? id : ""
     const timestamp = scanner.timestamp
     const hasTimestamp = timestamp.start >= 0 && bytes[timestamp.start] === 0x22
@@ -321,10 +270,7 @@ export class SessionReader {
     this.#batch.push(header)
   }
 
-  /**
-   * A line that is no single JSON value: reads what whole entries it holds (an append glued to an earlier line, whole
-   * or torn) and keeps the rest as a damaged line.
-   */
+  /** Reads the whole entries on a line that is not a single JSON value, and keeps the rest as damaged lines. */
   #recover(bytes: Uint8Array, start: number, end: number, line: number, byteOffset: number, terminated: boolean): void {
     const damaged = (from: number, to: number, last: boolean): void => {
       this.#batch.push(new SessionLine(bytes, from, to, line, byteOffset + from - start, last && terminated))
@@ -334,10 +280,10 @@ export class SessionReader {
     let found = 0
     let at = start
     while (at < end) {
-      const stop = this.#looksLikeEntry(bytes, at, end, damagedFrom >= 0)
+      const stop = entryEnd(this.#scanner, bytes, at, end, damagedFrom >= 0)
       if (stop < 0) {
         if (damagedFrom < 0) damagedFrom = at
-        const next = this.#nextCandidate(bytes, this.#afterFault(bytes, at), end)
+        const next = nextCandidate(this.#scanner, bytes, at, end)
         if (next < 0) break
         at = next
         continue
@@ -346,7 +292,7 @@ export class SessionReader {
         damaged(damagedFrom, at, false)
         damagedFrom = -1
       }
-      const to = this.#isSpace(bytes, stop, end) ? end : stop
+      const to = spaceEnd(bytes, stop, end) === end ? end : stop
       this.#value(bytes, at, to, line, byteOffset + at - start, to === end && terminated, true)
       found++
       at = to
@@ -364,52 +310,9 @@ export class SessionReader {
     }
     if (damagedFrom < 0 && !terminated) this.#unterminated(line)
   }
-
-  /**
-   * End of the entry that starts at `at`, or -1. Only an object with a type and an id or timestamp, followed by the
-   * end of the line or by another object, is taken for an entry. Inside damage it must also say when or after which
-   * entry it was written: content blocks of a torn message have a type and an id too.
-   */
-  #looksLikeEntry(bytes: Uint8Array, at: number, end: number, inDamage: boolean): number {
-    if (bytes[at] !== 0x7b) {
-      this.#scanner.scannedTo = at
-      return -1
-    }
-    const stop = this.#scanner.scan(bytes, at, end)
-    if (stop < 0) return -1
-    const { type, id, parentId, timestamp } = this.#scanner
-    if (type.start < 0 || bytes[type.start] !== 0x22) return -1
-    if (timestamp.start < 0 && id.start < 0) return -1
-    if (inDamage && parentId.start < 0 && bytes[timestamp.start] !== 0x22) return -1
-    let next = stop
-    while (next < end && isSpace(bytes[next]!)) next++
-    return next === end || bytes[next] === 0x7b ? stop : -1
-  }
-
-  /**
-   * Where the next entry may begin after the scan from `at` that found none. Within what was scanned, a value is followed
-   * by a comma or a bracket, and not by another entry, except at the end: the object that was closed last, and a quote that
-   * closed a torn string and opens a key. To look nowhere else keeps the work linear on nested objects.
-   */
-  #afterFault(bytes: Uint8Array, at: number): number {
-    const { lastObject, scannedTo } = this.#scanner
-    let to = scannedTo
-    while (to > at && isSpace(bytes[to - 1]!)) to--
-    const torn = to - 2
-    const from = lastObject.start > at && lastObject.end === to ? lastObject.start : torn
-    return Math.max(at + 1, Math.min(from, torn))
-  }
-
-  /** The next `{"` at or after `from`, or -1. */
-  #nextCandidate(bytes: Uint8Array, from: number, end: number): number {
-    for (let i = from; i + 1 < end; i++) {
-      if (bytes[i] === 0x7b && bytes[i + 1] === 0x22) return i
-    }
-    return -1
-  }
 }
 
-/** Parses the header of a file from its first bytes; undefined when they hold none. */
+/** The header of a file, from its first bytes; undefined when they hold no header. */
 export const peekHeader = (bytes: Uint8Array): HeaderLine | undefined => {
   const reader = new SessionReader()
   reader.push(bytes)

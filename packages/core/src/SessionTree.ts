@@ -1,10 +1,10 @@
 /**
- * The tree that a session's entries form through `parentId`, with a movable leaf.
+ * The tree of a session's entries by `parentId`, with a movable leaf. A tree is immutable: `branch`, `resetLeaf` and
+ * `append` return a new one.
  *
- * A tree is a value: navigation (`branch`, `resetLeaf`, `append`) gives a new tree and leaves the old one as it was.
- * Branches, children and leaf are Pi's. Where Pi hangs or loses track, the result is defined and a diagnostic says so:
- * the last of several entries with one id is in the tree; a circle of parents is cut at its earliest entry, which becomes
- * a root. An entry without an id is in the tree too, and nothing can follow it.
+ * Branches, children and leaf are Pi's. Where Pi loops forever or loses entries there is a diagnostic: of several entries
+ * with the same id the last is in the tree; of a cycle of parents the earliest entry becomes a root. An entry without an id
+ * is in the tree and has no children.
  */
 import * as EntryId from "./EntryId.ts"
 import { stringAt } from "./Json.ts"
@@ -12,12 +12,12 @@ import { type PiProfile, newest } from "./PiProfile.ts"
 import { type SessionDiagnostic } from "./SessionDiagnostic.ts"
 import { type SessionEntry } from "./SessionLine.ts"
 
-/** In `parents`: a root. */
+/** The parent of a root in `parents`. */
 const ROOT = -1
 
 export interface Label {
   readonly label: string
-  /** ISO 8601, of the label entry. */
+  /** Of the label entry, ISO 8601. */
   readonly timestamp: string | undefined
 }
 
@@ -29,7 +29,7 @@ export interface TreeNode {
   readonly labelTimestamp: string | undefined
 }
 
-/** What both trees of one session share whatever their leaf. */
+/** Shared by all trees of one session, which differ in the leaf. */
 interface Links {
   readonly entries: ReadonlyArray<SessionEntry>
   readonly indexById: ReadonlyMap<string, number>
@@ -44,7 +44,7 @@ export class SessionTree {
   readonly #links: Links
   /** Index of the leaf, or `ROOT`. */
   readonly #leaf: number
-  /** The Pis that see no leaf, whatever `#leaf` is. */
+  /** The Pis that have no leaf, whatever `#leaf` is. */
   readonly #leafless: ReadonlyArray<PiProfile>
 
   private constructor(links: Links, leaf: number, leafless: ReadonlyArray<PiProfile> = []) {
@@ -54,15 +54,15 @@ export class SessionTree {
   }
 
   /**
-   * Links entries given in file order. The leaf is the last entry of the file, whatever its type, as in Pi. `leafless`
-   * are the Pis that what follows the last entry in the file leaves without one.
+   * The tree of entries in file order. The leaf is the last entry, whatever its type, as in Pi. `leafless`: the Pis that
+   * have no leaf because of the lines after the last entry. Default: none.
    */
   static make(entries: ReadonlyArray<SessionEntry>, leafless: ReadonlyArray<PiProfile> = []): SessionTree {
     const leaf = entries.at(-1)?.nullId === true || leafless.includes(newest) ? ROOT : entries.length - 1
     return new SessionTree(link(entries), leaf, leafless)
   }
 
-  /** Id of the entry that the next one will follow; null before the first, and where the leaf has no id. */
+  /** Id of the leaf; null before the first entry and where the leaf has no id. */
   get leafId(): string | null {
     return this.getLeafEntry()?.id ?? null
   }
@@ -72,7 +72,7 @@ export class SessionTree {
     return this.#links.diagnostics
   }
 
-  /** All entries in file order, those of other branches too. */
+  /** All entries of all branches in file order. */
   getEntries(): ReadonlyArray<SessionEntry> {
     return this.#links.entries
   }
@@ -86,18 +86,18 @@ export class SessionTree {
     return this.#links.entries[this.#leaf]
   }
 
-  /** Entries from the root to `fromId` (default: the leaf); empty when there is no such entry. */
+  /** Entries from the root to `fromId`; empty when there is no such entry. Default: the leaf. */
   getBranch(fromId?: string, profile: PiProfile = newest): ReadonlyArray<SessionEntry> {
     if (fromId !== undefined) return this.branchAt(fromId)
     return this.#leafless.includes(profile) ? [] : this.#branchTo(this.#leaf)
   }
 
-  /** Entries from the root to `leafId`; empty for null, as before the first entry (seed 001). */
+  /** Entries from the root to `leafId`; empty for null. */
   branchAt(leafId: string | null): ReadonlyArray<SessionEntry> {
     return this.#branchTo(leafId === null ? undefined : this.#links.indexById.get(leafId))
   }
 
-  /** Entries from the root to an entry of this tree, which need not have an id. */
+  /** Entries from the root to an entry of this tree, with or without an id. */
   branchTo(entry: SessionEntry): ReadonlyArray<SessionEntry> {
     const { entries, indexById } = this.#links
     const index = entry.id === null ? undefined : indexById.get(entry.id)
@@ -117,7 +117,7 @@ export class SessionTree {
     return branch.reverse()
   }
 
-  /** Entries without a parent in the file, in file order. Several are normal: a reset leaf starts a new one. */
+  /** Entries without a parent in the file, in file order. Several are normal: a reset leaf starts a new root. */
   roots(): ReadonlyArray<SessionEntry> {
     return this.#childrenOf(ROOT)
   }
@@ -128,13 +128,13 @@ export class SessionTree {
     return index === undefined ? [] : this.#childrenOf(index)
   }
 
-  /** Entries without children, in file order: the ends of all branches. */
+  /** Entries without children, in file order: the last entries of all branches. */
   leaves(): ReadonlyArray<SessionEntry> {
     const children = this.#children()
     return this.#links.entries.filter((entry, index) => this.#isLinked(entry, index) && !children.has(index))
   }
 
-  /** The deepest entry that both branches hold; null when they share none. */
+  /** The deepest entry of both branches; null when they share none. */
   commonAncestor(a: string | null, b: string | null): SessionEntry | null {
     const left = this.branchAt(a)
     const right = this.branchAt(b)
@@ -144,8 +144,8 @@ export class SessionTree {
   }
 
   /**
-   * The way from one leaf to another: `up` lists the entries left behind, from `from` towards the common ancestor;
-   * `down` those that become current, from below the ancestor to `to`.
+   * The path from one leaf to another: `up` lists the entries from `from` to below the common ancestor, `down` those from
+   * below the common ancestor to `to`.
    */
   pathBetween(
     from: string | null,
@@ -182,7 +182,7 @@ export class SessionTree {
     return entries.length === 0 ? this : SessionTree.make(this.#links.entries.concat(entries))
   }
 
-  /** Labels by the entry they stand on. They belong to the file, not to a branch; the last in file order counts. */
+  /** Labels by the id of the labelled entry. They do not depend on the branch; the last in file order counts. */
   labels(): ReadonlyMap<string, Label> {
     if (this.#links.labels !== undefined) return this.#links.labels
     const labels = new Map<string, Label>()
@@ -203,7 +203,7 @@ export class SessionTree {
     return this.labels().get(id)?.label
   }
 
-  /** The session's name: that of the last session_info entry in the file, unless it is empty. */
+  /** The session's name: of the last `session_info` entry in the file; undefined when it is empty. */
   name(): string | undefined {
     for (let i = this.#links.entries.length - 1; i >= 0; i--) {
       const entry = this.#links.entries[i]
@@ -214,7 +214,7 @@ export class SessionTree {
     return undefined
   }
 
-  /** Nested nodes as Pi's `getTree` gives them: children sorted by timestamp, oldest first. */
+  /** Nested nodes as of Pi's `getTree`: children sorted by timestamp, oldest first. */
   toNodes(): ReadonlyArray<TreeNode> {
     const children = this.#children()
     const { entries } = this.#links
@@ -229,7 +229,7 @@ export class SessionTree {
       return made
     }
     const roots = (children.get(ROOT) ?? []).flatMap((index) => node(index) ?? [])
-    // Children come in file order, so a plain loop over a growing list needs no recursion on deep trees.
+    // A queue, not recursion: trees can be deep.
     const queue = [...(children.get(ROOT) ?? [])]
     for (let i = 0; i < queue.length; i++) {
       const index = queue[i]
@@ -252,7 +252,7 @@ export class SessionTree {
     return (this.#children().get(index) ?? []).flatMap((child) => this.#links.entries[child] ?? [])
   }
 
-  /** Whether an entry is in the tree: one that a later one with the same id replaced is not. */
+  /** Whether an entry is in the tree: not when a later entry has the same id. */
   has(entry: SessionEntry): boolean {
     return entry.id === null || this.getEntry(entry.id) === entry
   }
@@ -303,7 +303,7 @@ const link = (entries: ReadonlyArray<SessionEntry>): Links => {
   }
 
   const parents = new Int32Array(entries.length).fill(ROOT)
-  /** An append-only writer names only earlier entries; a parent further down is how a circle can arise. */
+  /** Whether a parent comes after its child: without one there is no cycle. */
   let forward = false
   for (let index = 0; index < entries.length; index++) {
     const entry = entries[index]
@@ -330,7 +330,7 @@ const cutCycles = (
   parents: Int32Array,
   report: (code: SessionDiagnostic["code"], entry: SessionEntry, message: string) => void
 ): void => {
-  /** 0 = not seen, n = seen on walk n. */
+  /** For each entry the number of the walk that visited it; 0: none. */
   const walks = new Int32Array(entries.length)
   for (let start = 0; start < entries.length; start++) {
     let index = start
@@ -339,7 +339,7 @@ const cutCycles = (
       index = parents[index] ?? ROOT
     }
     if (index === ROOT || walks[index] !== start + 1) continue
-    // `index` is on a circle: find its earliest entry and make that one a root.
+    // `index` is on a cycle: its earliest entry becomes a root.
     let earliest = index
     for (let i = parents[index] ?? ROOT; i !== index && i !== ROOT; i = parents[i] ?? ROOT) {
       if (i < earliest) earliest = i

@@ -1,7 +1,6 @@
 /**
- * Moving about in a session's tree, as values: what Pi's `/tree` prepares, does and announces (seed 001;
- * `AgentSession.navigateTree` of 0.78.0 and 1.5.2). Nothing is written here; the entries that a move adds are handed
- * back with the new tree.
+ * Pi's `/tree` (`AgentSession.navigateTree` of 0.78.0 and 1.5.2) as pure functions: its move of the leaf, the entries that
+ * it adds, and its events for extensions. Nothing is written; the added entries are returned with the new tree.
  */
 import * as EntryId from "./EntryId.ts"
 import { type Json, objectAt } from "./Json.ts"
@@ -10,12 +9,12 @@ import { type PiProfile, newest } from "./PiProfile.ts"
 import { SessionEntry } from "./SessionLine.ts"
 import { type SessionTree } from "./SessionTree.ts"
 
-/** What `session_before_tree` tells an extension. */
+/** The event `session_before_tree` for extensions. */
 export interface TreePreparation {
   readonly targetId: string
   readonly oldLeafId: string | null
   readonly commonAncestorId: string | null
-  /** The abandoned segment, oldest first: from below the common ancestor to the old leaf. */
+  /** From below the common ancestor to the old leaf. */
   readonly entriesToSummarize: ReadonlyArray<SessionEntry>
   readonly userWantsSummary: boolean
   readonly customInstructions: string | undefined
@@ -23,7 +22,7 @@ export interface TreePreparation {
   readonly label: string | undefined
 }
 
-/** What `session_tree` tells an extension afterwards. */
+/** The event `session_tree` for extensions, after the move. */
 export interface SessionTreeEvent {
   readonly oldLeafId: string | null
   readonly newLeafId: string | null
@@ -41,7 +40,7 @@ export interface Summary {
   readonly fromExtension?: boolean
 }
 
-/** When, and from what the ids of new entries are derived. */
+/** Time of new entries, and the input from which their ids are derived. */
 export interface Stamp {
   /** ISO 8601. */
   readonly timestamp: string
@@ -51,9 +50,9 @@ export interface Stamp {
 export interface Navigation {
   readonly tree: SessionTree
   readonly event: SessionTreeEvent
-  /** Entries added at the end of the file, in order: the summary, then the label. */
+  /** New entries at the end of the file: the summary, then the label. */
   readonly appended: ReadonlyArray<SessionEntry>
-  /** Text of the user's message navigated to, for editing it again. */
+  /** Text of the message that the user edits again; undefined for other entries. */
   readonly editorText: string | undefined
 }
 
@@ -83,8 +82,8 @@ export const prepare = (
 }
 
 /**
- * Makes the move. A user or custom message is taken up for editing: the leaf becomes its parent. A summary is attached
- * there; the label goes on the summary, or on the target when there is none.
+ * Makes the move. A user or custom message is edited again: its parent becomes the leaf. A summary follows the new leaf;
+ * the label is set on the summary, or on the target when there is no summary.
  */
 export const navigate = (
   tree: SessionTree,
@@ -131,8 +130,8 @@ export const navigate = (
 }
 
 /**
- * Moves the leaf to `branchFromId` (null: before the first entry) and appends a summary of what was left. `fromId` is
- * the target in 0.78 and the leaf that was left in 1.5 (since 0.84.3); "root" for null.
+ * Moves the leaf to `branchFromId` (null: before the first entry) and appends a summary of the old branch. The entry's
+ * `fromId` is the target in 0.78 and the old leaf in 1.5 (since 0.84.3); "root" for null.
  */
 export const branchWithSummary = (
   tree: SessionTree,
@@ -155,7 +154,7 @@ export const branchWithSummary = (
   return { tree: tree.append([entry]), entry }
 }
 
-/** A label set on `targetId` (undefined clears it); it follows the leaf and becomes it, as in Pi. */
+/** An entry after the leaf that sets the label of `targetId`; undefined clears it. */
 export const labelEntry = (
   tree: SessionTree,
   targetId: string,
@@ -177,7 +176,7 @@ const newId = (tree: SessionTree, stamp: Stamp, kind: string): string =>
     String(tree.getEntries().length)
   )
 
-/** The text of a user or custom message, joined as Pi puts it into the editor. */
+/** The text of a user or custom message in Pi's editor. */
 const textOf = (entry: SessionEntry): string => {
   const payload = entry.decode()
   return contentText(entry.type === "message" ? objectAt(payload, "message")?.["content"] : payload["content"], "")

@@ -1,6 +1,6 @@
 /**
- * JSON values as text, for every value that `JSON.parse` returns. `JSON.parse` reads any depth; `JSON.stringify` and
- * `String` overflow the stack at a few thousand levels, and `String` throws on `{"toString":1}`.
+ * Text of any value that `JSON.parse` returns. `JSON.parse` reads any depth, but `JSON.stringify` and `String` overflow the
+ * stack at a few thousand levels, and `String` throws on `{"toString":1}`.
  */
 import { type Json, type JsonObject, isArray } from "./Json.ts"
 
@@ -14,10 +14,7 @@ export const stringify = (value: Json): string => {
   }
 }
 
-/**
- * As `String`, which is what Pi's template literals do to a value in place of a text. Where that throws, and Pi with it,
- * returns the JSON text.
- */
+/** As `String`, like Pi's template literals. Where `String` throws, and Pi with it, returns the JSON text. */
 export const textOf = (value: Json | undefined): string => {
   if (typeof value !== "object" || value === null) return String(value)
   try {
@@ -27,7 +24,7 @@ export const textOf = (value: Json | undefined): string => {
   }
 }
 
-/** An object or array that is being written: its keys, its members and how many are done. */
+/** An object or array that is being written: its keys, its members and the number of written members. */
 interface Level {
   readonly keys: ReadonlyArray<string> | undefined
   readonly members: ReadonlyArray<Json>

@@ -1,7 +1,6 @@
 /**
- * Text that every reader can read. Truncated tool output holds lone surrogates (halves of a pair), which `JSON.stringify`
- * writes as `\ud83d` and which jq, serde and Python's writers refuse. Both Pis remove them from what they send, and so do
- * we. Names, ids and paths are not sent as text; in them a lone surrogate becomes U+FFFD, so that they stay distinct.
+ * Well-formed text. Truncated tool output contains lone surrogates (halves of a pair), which `JSON.stringify` writes as
+ * `\ud83d` and which jq, serde and Python's writers reject. They are removed from text, as both Pis do before sending it.
  */
 import { type Json, type JsonObject, isArray } from "./Json.ts"
 
@@ -9,12 +8,12 @@ import { type Json, type JsonObject, isArray } from "./Json.ts"
 export type PlainObject = { readonly [key: string]: Json }
 
 /**
- * Levels of objects and lists that a payload may have. Everything that is done to one calls itself for each level, and
- * readers of datasets do too (Python stops at 1,000); no tool asks for a tenth of that.
+ * Most levels of objects and lists in a payload. Functions on payloads are recursive, and so are readers of datasets
+ * (Python's limit is 1,000). Real tools use less than a tenth.
  */
 export const MOST_LEVELS = 200
 
-/** Whether a value has no more levels than that. */
+/** Whether a value has at most so many levels. */
 export const isShallow = (value: Json | undefined, levels = MOST_LEVELS): boolean => {
   if (typeof value !== "object" || value === null) return true
   if (levels === 0) return false
@@ -24,7 +23,7 @@ export const isShallow = (value: Json | undefined, levels = MOST_LEVELS): boolea
 
 const LONE_SURROGATES = /\p{Surrogate}/gu
 
-/** The text without lone surrogates, as `sanitizeSurrogates` of pi-ai gives it. */
+/** The text without lone surrogates, as of `sanitizeSurrogates` of pi-ai. */
 export const text = (value: string): string => (value.isWellFormed() ? value : value.replace(LONE_SURROGATES, ""))
 
 /** The value without lone surrogates in strings and keys. */

@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import * as Schema from "effect/Schema"
-import * as ContentBlock from "../src/ContentBlock.ts"
+import * as ContentBlock from "../src/payload/ContentBlock.ts"
 import { type Json, type JsonObject } from "../src/Json.ts"
-import { Usage, isUsage } from "../src/Usage.ts"
+import { Usage, isUsage } from "../src/payload/Usage.ts"
 import * as settings from "./support/settings.ts"
 
 const values: ReadonlyArray<Json> = [

@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as PiVersion from "@pi-sessions/testing/PiVersion"
 import { Effect, Result } from "effect"
-import * as EntryPayload from "../src/EntryPayload.ts"
+import * as EntryPayload from "../src/payload/EntryPayload.ts"
+import * as EntryType from "../src/EntryType.ts"
 import { type JsonObject } from "../src/Json.ts"
 import * as samples from "./support/samples.ts"
 import * as settings from "./support/settings.ts"
@@ -36,8 +37,7 @@ describe("EntryPayload.decode", () => {
           types.add(entry.type)
         }
       }
-      const newer = new Set(["usage", "context_edit"])
-      const known = [...EntryPayload.KNOWN_TYPES].filter((type) => version === "1.5" || !newer.has(type))
+      const known = EntryType.all.filter((type) => version === "1.5" || EntryType.of(type).since === "0.78")
       if (settings.isMany(count)) assert.sameMembers([...types], known)
       assert.includeMembers(known, [...types])
     }),

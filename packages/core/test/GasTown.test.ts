@@ -2,8 +2,8 @@ import { encodeCwd } from "../src/SessionPath.ts"
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import * as GasTown from "../src/GasTown.ts"
-import { parse } from "../src/GasTownBeacon.ts"
-import { fromSessionDirName, identity, type Identity, roleBySeedPatterns } from "../src/GasTownPath.ts"
+import { parse } from "../src/gasTown/GasTownBeacon.ts"
+import { fromSessionDirName, identity, type Identity, roleBySeedPatterns } from "../src/gasTown/GasTownPath.ts"
 
 /** The three columns of the table of real layouts: working directory, gt's truth, what seed 004's patterns say. */
 const LAYOUTS: ReadonlyArray<readonly [string, Identity, GasTown.Role | undefined]> = [

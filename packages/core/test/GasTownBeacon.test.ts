@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { type Beacon, parse, parsePrime } from "../src/GasTownBeacon.ts"
-import { identity, type Identity } from "../src/GasTownPath.ts"
+import { type Beacon, parse, parsePrime } from "../src/gasTown/GasTownBeacon.ts"
+import { identity, type Identity } from "../src/gasTown/GasTownPath.ts"
 
 describe("parse", () => {
   it.each<[string, Beacon]>([

@@ -7,7 +7,7 @@ import {
   identity,
   type Identity,
   parseAddress
-} from "../src/GasTownPath.ts"
+} from "../src/gasTown/GasTownPath.ts"
 import { encodeCwd } from "../src/SessionPath.ts"
 
 describe("fromCwd", () => {

@@ -3,7 +3,7 @@
  * that writes `"author": null` has still told us what somebody said.
  */
 import { type Json, type JsonObject, type Loose, isArray, isObject, isOptional, objectAt } from "@pi-sessions/core/Json"
-import { isUsage } from "@pi-sessions/core/Usage"
+import { isUsage } from "@pi-sessions/core/payload/Usage"
 import {
   type Assistant,
   type Chat,

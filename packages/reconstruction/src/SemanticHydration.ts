@@ -3,14 +3,14 @@
  * continues. What the result must satisfy is in docs/thread.md. The same thread gives the same bytes: ids are derived
  * from thread entry ids, times come from the thread.
  */
-import { type UnknownBlock, isImageBlock, isTextBlock, isThinkingBlock } from "@pi-sessions/core/ContentBlock"
+import { type UnknownBlock, isImageBlock, isTextBlock, isThinkingBlock } from "@pi-sessions/core/payload/ContentBlock"
 import * as EntryId from "@pi-sessions/core/EntryId"
 import { type JsonObject, objectAt } from "@pi-sessions/core/Json"
 import * as ValueText from "@pi-sessions/core/ValueText"
 import * as Session from "@pi-sessions/core/Session"
 import { HYDRATED_ENTRY_TYPE, HYDRATED_FIELD } from "@pi-sessions/core/SessionHeader"
 import { HeaderLine, SessionEntry } from "@pi-sessions/core/SessionLine"
-import { type Usage } from "@pi-sessions/core/Usage"
+import { type Usage } from "@pi-sessions/core/payload/Usage"
 import * as ChatRepeats from "./ChatRepeats.ts"
 import * as HydratedHeader from "./HydratedHeader.ts"
 import { type Assistant, type Chat, type Thread, type ThreadEntry, type ToolResult } from "./Thread.ts"

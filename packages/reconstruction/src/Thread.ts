@@ -4,8 +4,8 @@
  */
 import * as Schema from "effect/Schema"
 import { AnyJson } from "@pi-sessions/core/Json"
-import { UnknownBlock } from "@pi-sessions/core/ContentBlock"
-import { Usage } from "@pi-sessions/core/Usage"
+import { UnknownBlock } from "@pi-sessions/core/payload/ContentBlock"
+import { Usage } from "@pi-sessions/core/payload/Usage"
 
 /** Content as Pi writes it; a plain string is taken for one text block. */
 const Content = Schema.Union([Schema.String, Schema.Array(UnknownBlock)])

@@ -4,7 +4,7 @@
  * derived id. A turn that ended in an error or was aborted has no results: Pi leaves it out of later requests.
  */
 import * as EntryId from "@pi-sessions/core/EntryId"
-import { type ToolCallBlock, type UnknownBlock } from "@pi-sessions/core/ContentBlock"
+import { type ToolCallBlock, type UnknownBlock } from "@pi-sessions/core/payload/ContentBlock"
 import { type Json, type JsonObject, isObject, isOptional } from "@pi-sessions/core/Json"
 import { type ThreadEntry } from "./Thread.ts"
 import { parseJson } from "./internal/parseJson.ts"

@@ -5,7 +5,7 @@
  * Claude Code's attachments. Settings, labels and the state of extensions have none.
  */
 import { HARNESS } from "@pi-sessions/core/ClaudeCodeSession"
-import { ATTACHMENT_TYPE } from "@pi-sessions/core/ClaudeCodeTold"
+import { ATTACHMENT_TYPE } from "@pi-sessions/core/claudeCode/HarnessMessage"
 import { stringAt } from "@pi-sessions/core/Json"
 import type * as Session from "@pi-sessions/core/Session"
 import { type SessionEntry } from "@pi-sessions/core/SessionLine"

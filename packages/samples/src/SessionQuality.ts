@@ -4,7 +4,7 @@
  * with their calls) counts only for how the conversation ended.
  */
 import { isDeepStrictEqual } from "node:util"
-import { INTERRUPTION_TYPE } from "@pi-sessions/core/ClaudeCodeTold"
+import { INTERRUPTION_TYPE } from "@pi-sessions/core/claudeCode/HarnessMessage"
 import { type JsonObject, objectAt, stringAt } from "@pi-sessions/core/Json"
 import * as ModelContext from "@pi-sessions/core/ModelContext"
 import { type SessionEntry } from "@pi-sessions/core/SessionLine"

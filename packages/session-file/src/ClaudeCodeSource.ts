@@ -1,7 +1,7 @@
 /**
- * Transcripts of Claude Code as sessions: a layer over another SessionSource, which finds the files and reads them. A file
- * without a header whose lines are a transcript's is a session too (ClaudeCodeSession.ts in core says which); all others
- * pass through as they are. A transcript is read whole, since what a line follows may stand anywhere before it.
+ * Reads transcripts of Claude Code as sessions: a layer over another `SessionSource`, which finds and reads the files. A
+ * transcript is a file without a header whose lines `ClaudeCodeSession` recognizes; other files are not changed. A
+ * transcript is read whole, because the parent of a line may be anywhere before it.
  */
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
@@ -13,15 +13,15 @@ import { HeaderLine, type SessionLine } from "@pi-sessions/core/SessionLine"
 import { type NotASession, type SessionFileError } from "./SessionFileError.ts"
 import { type SessionRef, SessionSource } from "./SessionSource.ts"
 
-/** Lines, of whatever kind, among which a header or a line of a transcript must be found. Few precede either. */
+/** Lines at the start of a file that are searched for a header or a line of a transcript. */
 const UNDECIDED_LINES = 256
 
-/** Tells of the lines of a file, as they come, whether they are a transcript's. */
+/** Decides from the first lines of a file whether it is a transcript, and holds its lines until then. */
 class Sorting {
   readonly #held: Array<SessionLine> = []
   #is: "undecided" | "transcript" | "other" = "undecided"
 
-  /** Takes lines and gives those that may go on. */
+  /** Adds lines. Returns those of files that are not transcripts. */
   push(lines: ReadonlyArray<SessionLine>): ReadonlyArray<SessionLine> {
     if (this.#is === "other") return lines
     for (const line of lines) {
@@ -33,12 +33,12 @@ class Sorting {
     return this.#is === "other" ? this.#held.splice(0) : []
   }
 
-  /** What is left at the end of the file. */
+  /** The remaining lines, at the end of the file. */
   end(): ReadonlyArray<SessionLine> {
     return this.session()?.lines ?? this.#held
   }
 
-  /** The session of a transcript whose lines have all come. */
+  /** The session, at the end of the file; undefined when it is not a transcript. */
   session(): Session.Session | undefined {
     return this.#is === "transcript" ? ClaudeCodeSession.fromLines(this.#held) : undefined
   }
@@ -57,7 +57,7 @@ const over = (source: SessionSource["Service"]): SessionSource["Service"] => {
       )
     })
 
-  /** Only of files that have no header of Pi. */
+  /** The session of a file without a header. */
   const transcript = Effect.fnUntraced(function* (ref: SessionRef, none: NotASession) {
     const sorting = new Sorting()
     yield* Stream.runForEachArray(source.lines(ref), (lines) => Effect.sync(() => void sorting.push(lines)))
@@ -79,5 +79,5 @@ const over = (source: SessionSource["Service"]): SessionSource["Service"] => {
   return SessionSource.of({ list: source.list, header, lines, read })
 }
 
-/** Needs the source that it reads from. */
+/** Requires the source that it reads from. */
 export const layer = Layer.effect(SessionSource, Effect.map(SessionSource, over))

@@ -1,7 +1,6 @@
 /**
- * What a file can hold and JavaScript cannot: a text longer than any string, more items than a Map or an array takes, more
- * bytes than there is memory, nesting deeper than the stack. No reader can rule all of these out beforehand, so they are
- * told from bugs here, and become an error that names the file.
+ * Turns exceptions about JavaScript's limits into errors that name the file: the length of a string, the size of a Map or
+ * array, memory, and the depth of the stack. A file can exceed them, and readers cannot always know before.
  */
 import * as Effect from "effect/Effect"
 import { MAX_LINE_BYTES } from "@pi-sessions/core/SessionLine"
@@ -17,11 +16,11 @@ const REASONS: ReadonlyArray<readonly [says: RegExp, reason: string]> = [
   [/^Maximum call stack size exceeded/u, "it holds values that are nested too deeply"]
 ]
 
-/** What limit was exceeded, in words; undefined for any other defect. */
+/** The exceeded limit, for users; undefined for other defects. */
 export const reasonOf = (defect: unknown): string | undefined =>
   defect instanceof Error ? REASONS.find(([says]) => says.test(defect.message))?.[1] : undefined
 
-/** Fails where the work on a file exceeds a limit; other defects stay what they are. */
+/** Turns defects of the work on a file into a `SessionFileError` where a limit was exceeded. */
 export const named =
   (path: string) =>
   <A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effect<A, E | SessionFileError, R> =>

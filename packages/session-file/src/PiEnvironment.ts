@@ -1,4 +1,4 @@
-/** What Pi's own environment says about where sessions are: variables, home, and `sessionDir` of its settings. */
+/** Reads where Pi keeps sessions: environment variables, home, and `sessionDir` of its settings. */
 import * as Config from "effect/Config"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -10,10 +10,7 @@ import * as Schema from "effect/Schema"
 import { homedir } from "node:os"
 import * as SessionPath from "@pi-sessions/core/SessionPath"
 
-/**
- * The name of the file with Pi's credentials. A walk through directories passes it by without opening it, and without
- * asking for its type or size; only a person who names its path gets to it.
- */
+/** Name of Pi's file of credentials. Listings skip it without opening it; it is read only when the user gives its path. */
 export const CREDENTIALS = "auth.json"
 
 const decodeSettings = Schema.decodeUnknownOption(
@@ -28,7 +25,7 @@ const variables = Config.all({
   sessionDir: text("PI_CODING_AGENT_SESSION_DIR")
 })
 
-/** The environment of a person or Pi in `cwd` (absolute). Settings that are absent or damaged count as empty. */
+/** The environment of Pi in `cwd` (absolute). Missing and damaged settings count as empty. */
 export const read = Effect.fn("PiEnvironment.read")(function* (
   cwd: string
 ): Effect.fn.Return<SessionPath.Environment, Config.ConfigError, FileSystem.FileSystem | Path.Path> {
@@ -49,7 +46,7 @@ export const read = Effect.fn("PiEnvironment.read")(function* (
       Effect.map((settings) => Option.getOrUndefined(decodeSettings(settings))?.sessionDir),
       Effect.orElseSucceed(() => undefined)
     )
-  // As Pi merges them: the project's settings over the person's.
+  // As in Pi, the project's settings have priority over the user's.
   const settingsSessionDir =
     (yield* sessionDirOf(path.join(cwd, ".pi", "settings.json"))) ??
     (yield* sessionDirOf(path.join(SessionPath.agentDir(environment), "settings.json")))

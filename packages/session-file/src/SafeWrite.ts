@@ -1,13 +1,13 @@
 /**
- * Writing a file so that a crash at any moment leaves either the old file or the new one: a temporary file beside it,
- * fsync, a rename (or a link, when there must be no old one), fsync of the directory.
+ * Writes a file so that a crash at any moment leaves either the old file or the new one: a temporary file beside it, fsync,
+ * a rename (or a link, when no file may be replaced), fsync of the directory.
  */
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Path from "effect/Path"
 import type * as PlatformError from "effect/PlatformError"
 
-/** Pieces are joined up to this size before they are written. */
+/** Bytes for each write; smaller pieces are joined. */
 const WRITE_BYTES = 1 << 20
 
 const writePieces = Effect.fnUntraced(function* (file: FileSystem.File, pieces: Iterable<Uint8Array>) {
@@ -27,16 +27,15 @@ const writePieces = Effect.fnUntraced(function* (file: FileSystem.File, pieces: 
   if (used > 0) yield* file.writeAll(buffer.subarray(0, used))
 })
 
-/** Makes what was done to the names in a directory survive a power loss. */
+/** Makes changes of names in a directory survive a power loss. */
 export const syncDirectory = Effect.fnUntraced(function* (directory: string) {
   const fs = yield* FileSystem.FileSystem
   yield* Effect.scoped(Effect.flatMap(fs.open(directory, { flag: "r" }), (handle) => handle.sync))
 })
 
 /**
- * Writes `pieces` to `target`. With `mode: "create"` an existing target is left alone and the effect fails with
- * `AlreadyExists`; with `"replace"` it takes the target's place. The directory must exist. `fileMode` are the permissions
- * that the file has from the beginning (0o600: its owner alone), less what the process's mask takes away.
+ * Writes `pieces` to `target`, whose directory must exist. `create` fails with `AlreadyExists` when there is a target;
+ * `replace` replaces it. `fileMode`: permissions of the file from its creation, masked by the umask. Default: 0o666.
  */
 export const write = Effect.fn("SafeWrite.write")(function* (
   target: string,

@@ -1,11 +1,11 @@
-/** What can go wrong with session files on disk, for callers to tell apart. */
+/** Errors of session files on disk. */
 import type * as PlatformError from "effect/PlatformError"
 import * as Schema from "effect/Schema"
 
-/** The file system said no. */
+/** The file system failed. */
 export class SessionFileError extends Schema.TaggedError<SessionFileError>()("SessionFileError", {
   path: Schema.String,
-  /** What was being done, as in `cannot read`. */
+  /** The failed operation, as in `cannot read`. */
   operation: Schema.Literals(["read", "list", "write"]),
   reason: Schema.String
 }) {
@@ -14,13 +14,13 @@ export class SessionFileError extends Schema.TaggedError<SessionFileError>()("Se
   }
 }
 
-/** Turns a platform error into ours, with the path the caller knows. */
+/** Converts a platform error; `path` is the path for the user. */
 export const fromPlatform =
   (path: string, operation: SessionFileError["operation"]) =>
   (error: PlatformError.PlatformError): SessionFileError =>
     new SessionFileError({ path, operation, reason: explain(error) })
 
-/** What the system said, in words for a person. */
+/** The system's reason, for users. */
 export const explain = (error: PlatformError.PlatformError): string => {
   switch (error.reason._tag) {
     case "NotFound":
@@ -28,14 +28,14 @@ export const explain = (error: PlatformError.PlatformError): string => {
     case "PermissionDenied":
       return "permission denied"
     case "Unknown": {
-      // Effect has no tag for it, and keeps the system's own words in the cause.
+      // Effect has no tag for it; the system's message is in the cause.
       const { cause } = error.reason
       if (!(cause instanceof Error)) return error.message
       const code = "code" in cause ? cause.code : undefined
       return code === "ENOSPC" || code === "EDQUOT" ? `the disk is full (${code})` : cause.message
     }
     default: {
-      // Effect has one tag for several, and its message names a function of ours.
+      // Effect has one tag for several codes, and its message names an internal function.
       const { cause } = error.reason
       const code = cause instanceof Error && "code" in cause ? String(cause.code) : ""
       return PLACES[code] ?? error.message
@@ -50,7 +50,7 @@ const PLACES: { readonly [code: string]: string } = {
   ELOOP: "its symbolic links lead round in a circle"
 }
 
-/** The file has no header, so it is no Pi session; nothing was changed. */
+/** The file has no header, so that it is not a Pi session. It was not changed. */
 export class NotASession extends Schema.TaggedError<NotASession>()("NotASession", {
   path: Schema.String,
   line: Schema.Int,
@@ -61,7 +61,7 @@ export class NotASession extends Schema.TaggedError<NotASession>()("NotASession"
   }
 }
 
-/** The target holds something else than what would be written; it was left untouched. */
+/** The target has other content than the session to write. It was not changed. */
 export class TargetDiverged extends Schema.TaggedError<TargetDiverged>()("TargetDiverged", {
   path: Schema.String,
   why: Schema.Literals(["diverged", "another-session", "not-a-session"]),

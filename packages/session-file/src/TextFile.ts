@@ -1,7 +1,6 @@
 /**
- * A file that a person named, read as text or as JSON. What is wrong with it is an error that names the file, the line
- * and the byte: a directory, bytes that are no UTF-8, a NUL byte (a binary file), nothing but white space, broken JSON.
- * A byte order mark is left out.
+ * Reads a file that the user named, as text or as JSON, without its byte order mark. Fails with file, line and byte where
+ * it is a directory, not UTF-8, binary (a NUL byte), white space only, or not JSON.
  */
 import { isUtf8 } from "node:buffer"
 import * as Effect from "effect/Effect"
@@ -18,7 +17,7 @@ export const read = Effect.fn("TextFile.read")(function* (
   return yield* decode(path, yield* fs.readFile(path).pipe(Effect.mapError(fromPlatform(path, "read"))))
 })
 
-/** The text in bytes that were read from `path`. */
+/** The text of bytes that were read from `path`. */
 export const decode = (path: string, read: Uint8Array): Effect.Effect<string, SessionFileError> => {
   const bytes = Buffer.from(read.buffer, read.byteOffset, read.length)
   const fault = textFault(bytes)
@@ -27,7 +26,7 @@ export const decode = (path: string, read: Uint8Array): Effect.Effect<string, Se
     : Effect.fail(new SessionFileError({ path, operation: "read", reason: fault }))
 }
 
-/** The JSON value in a text that was read from `path`. */
+/** The JSON value of a text that was read from `path`. */
 export const parse = (path: string, text: string): Effect.Effect<Json, SessionFileError> => {
   const bytes = Buffer.from(text, "utf8")
   const fault = JsonText.faultIn(bytes)
@@ -49,7 +48,7 @@ const textFault = (bytes: Buffer): string | undefined => {
   return /^\s*$/u.test(withoutMark(bytes).toString("utf8")) ? "it is empty" : undefined
 }
 
-/** Decoding replaces what is no UTF-8, so the bytes of the decoded text differ from there on. */
+/** Offset of the first invalid byte: decoding replaces it, so that the bytes of the decoded text differ there. */
 const firstNotUtf8 = (bytes: Buffer): number => {
   const decoded = Buffer.from(bytes.toString("utf8"), "utf8")
   let at = 0
@@ -57,7 +56,7 @@ const firstNotUtf8 = (bytes: Buffer): number => {
   return at
 }
 
-/** `line 3, byte 45`, bytes from 0. */
+/** `line 3, byte 45`: lines from 1, bytes from 0. */
 const place = (bytes: Buffer, at: number): string => {
   let line = 1
   for (let newline = bytes.indexOf(0x0a); newline >= 0 && newline < at; newline = bytes.indexOf(0x0a, newline + 1)) {

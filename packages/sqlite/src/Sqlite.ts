@@ -1,9 +1,7 @@
 /**
- * SQLite, as Node brings it (`node:sqlite`), as a service.
- *
- * A connection is synchronous, so work on it is a plain function that runs in one go: nobody else's statement comes
- * between those of a transaction, and a batch costs one Effect and not one a row. Node loads SQLite when the first
- * database is opened, not when this module is imported.
+ * Node's SQLite (`node:sqlite`) as a service. Connections are synchronous, and work on one is a plain function: no other
+ * statement runs inside a transaction, and a batch costs one Effect, not one for each row. SQLite is loaded when the first
+ * database is opened.
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import * as Context from "effect/Context"
@@ -12,14 +10,14 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 
-/** What a column holds. */
+/** A value of a column. */
 export type Value = null | number | bigint | string | Uint8Array
 
 export interface Row {
   readonly [column: string]: Value | undefined
 }
 
-/** SQLite's primary result codes that a person can do something about. */
+/** What the user can do about an error, by SQLite's primary result code. */
 const REMEDIES: { readonly [code: number]: string } = {
   5: "Another program is writing to it; try again when it is done",
   8: "Make it writable, or open it read-only",
@@ -30,15 +28,15 @@ const REMEDIES: { readonly [code: number]: string } = {
   26: "Give the path of a SQLite database, or of a file that is not there yet"
 }
 
-/** SQLite could not do something. */
+/** SQLite failed, or a column has an unexpected type. */
 export class SqliteError extends Schema.TaggedError<SqliteError>()("SqliteError", {
   path: Schema.String,
   operation: Schema.String,
   reason: Schema.String,
-  /** SQLite's extended result code; the lowest eight bits are the primary one. Absent when SQLite was not reached. */
+  /** SQLite's extended result code; the lowest eight bits are the primary code. Absent when SQLite did not fail. */
   code: Schema.optionalKey(Schema.Int)
 }) {
-  /** Whether another connection held the database for longer than the busy timeout. */
+  /** Whether another connection locked the database for longer than the busy timeout. */
   get isBusy(): boolean {
     return this.code !== undefined && (this.code & 0xff) === 5
   }
@@ -48,24 +46,24 @@ export class SqliteError extends Schema.TaggedError<SqliteError>()("SqliteError"
   }
 }
 
-/** A column does not hold what the program put there: another program's database, or another version's. */
+/** A column has an unexpected type: the database is another program's, or another version's. */
 class UnexpectedColumn extends Error {}
 
-/** The text in a column; fails the work with a SqliteError when it holds anything else. */
+/** The text in a column. Other values fail the work with a `SqliteError`. */
 export const text = (row: Row, column: string): string => {
   const value = row[column]
   if (typeof value === "string") return value
   throw new UnexpectedColumn(`column ${column} holds ${described(value)} in place of a text`)
 }
 
-/** The number in a column; fails the work with a SqliteError when it holds anything else. */
+/** The number in a column. Other values fail the work with a `SqliteError`. */
 export const number = (row: Row, column: string): number => {
   const value = row[column]
   if (typeof value === "number") return value
   throw new UnexpectedColumn(`column ${column} holds ${described(value)} in place of a number`)
 }
 
-/** The bytes in a column; fails the work with a SqliteError when it holds anything else. */
+/** The bytes in a column. Other values fail the work with a `SqliteError`. */
 export const bytes = (row: Row, column: string): Uint8Array => {
   const value = row[column]
   if (value instanceof Uint8Array) return value
@@ -75,34 +73,34 @@ export const bytes = (row: Row, column: string): Uint8Array => {
 const described = (value: Value | undefined): string =>
   value === undefined ? "nothing" : value === null ? "NULL" : value instanceof Uint8Array ? "bytes" : typeof value
 
-/** Statements on an open database. Each one is prepared once. All of them throw what `use` and `transaction` catch. */
+/** Statements on an open database, each prepared once. They throw; `use` and `transaction` catch. */
 export interface Connection {
-  /** Runs statements that take no parameters. */
+  /** Runs statements without parameters. */
   readonly exec: (sql: string) => void
-  /** Runs one statement and tells how many rows it changed. */
+  /** Runs one statement and returns the number of changed rows. */
   readonly run: (sql: string, ...parameters: ReadonlyArray<Value>) => number
   readonly get: (sql: string, ...parameters: ReadonlyArray<Value>) => Row | undefined
   readonly all: (sql: string, ...parameters: ReadonlyArray<Value>) => ReadonlyArray<Row>
-  /** Rows one by one; use them up, or break off, before the same statement runs again. */
+  /** Rows one by one. Finish or end the loop before the same statement runs again. */
   readonly iterate: (sql: string, ...parameters: ReadonlyArray<Value>) => Iterable<Row>
 }
 
 /** An open database. */
 export interface Database {
   readonly path: string
-  /** Runs `work`, which must not keep the connection. `operation` ("read a page") goes into the error. */
+  /** Runs `work`, which must not keep the connection. `operation` ("read a page") is for the error. */
   readonly use: <A>(operation: string, work: (connection: Connection) => A) => Effect.Effect<A, SqliteError>
-  /** Runs `work` as one transaction that may write: all of it is done, or, when it throws, none. */
+  /** Runs `work` as one write transaction, which is rolled back when `work` throws. */
   readonly transaction: <A>(operation: string, work: (connection: Connection) => A) => Effect.Effect<A, SqliteError>
 }
 
 export interface OpenOptions {
   readonly readOnly?: boolean
-  /** How long a statement waits, with the whole process, for another connection's lock; 5000 by default. */
+  /** Milliseconds that a statement waits for another connection's lock; the whole process waits. Default: 5000. */
   readonly busyTimeoutMs?: number
   /**
-   * `full` (default): what was committed survives a power loss. `normal`: it survives the end of the process, and a
-   * power loss may take the last transactions, but never half of one.
+   * `full`: committed transactions survive a power loss. `normal`: they survive the end of the process, and a power loss
+   * can undo the last ones, each as a whole. Default: `full`.
    */
   readonly synchronous?: "full" | "normal"
 }
@@ -110,12 +108,11 @@ export interface OpenOptions {
 export class Sqlite extends Context.Service<
   Sqlite,
   {
-    /** Opens the database at `path`, makes it when it is not there, and closes it with the scope. It is in WAL mode. */
+    /** Opens the database at `path` in WAL mode, creates it when it does not exist, and closes it with the scope. */
     readonly open: (path: string, options?: OpenOptions) => Effect.Effect<Database, SqliteError, Scope.Scope>
     /**
-     * Holds the file at `path` (made when it is not there, and left empty) locked against other callers of `lock` until
-     * the scope closes. It does not wait: a lock held elsewhere fails with `isBusy`. The kernel lets go of it when the
-     * process dies, so no lock is ever stale.
+     * Locks the file at `path` (created empty when it does not exist) until the scope closes. Does not wait: fails with
+     * `isBusy` when another caller has the lock. The kernel releases the lock when the process ends.
      */
     readonly lock: (path: string) => Effect.Effect<void, SqliteError, Scope.Scope>
   }
@@ -150,7 +147,7 @@ const lock = Effect.fn("Sqlite.lock")(function* (path: string): Effect.fn.Return
   yield* attempting(path)("lock", () => database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE"))
 })
 
-/** A connection that is closed with the scope; what was not committed then is rolled back. */
+/** A connection that is closed with the scope; open transactions are rolled back. */
 const acquire = Effect.fnUntraced(function* (
   path: string,
   options: { readonly readOnly: boolean; readonly timeout: number }
@@ -166,7 +163,7 @@ const acquire = Effect.fnUntraced(function* (
         try {
           database.close()
         } catch {
-          // What was committed is in the file or its log; there is nothing left to lose.
+          // Committed transactions are in the file or its log.
         }
       })
   )
@@ -191,20 +188,20 @@ const connect = (database: DatabaseSync): Connection => {
 }
 
 const transact = <A>(database: DatabaseSync, work: () => A): A => {
-  // A transaction that begins by reading cannot always be made to write later.
+  // A transaction that begins with a read cannot always be upgraded to a write.
   database.exec("BEGIN IMMEDIATE")
   try {
     const result = work()
     database.exec("COMMIT")
     return result
   } catch (cause) {
-    // SQLite itself rolls back after some failures, a full disk for one.
+    // SQLite rolls back by itself after some failures, such as a full disk.
     if (database.isTransaction) database.exec("ROLLBACK")
     throw cause
   }
 }
 
-/** Runs synchronous work; what SQLite refuses is a SqliteError, all else a defect. */
+/** Runs synchronous work. Errors of SQLite become a `SqliteError`, other exceptions defects. */
 const attempting =
   (path: string) =>
   <A>(operation: string, work: () => A): Effect.Effect<A, SqliteError> =>
@@ -221,7 +218,7 @@ const attempting =
       }
     })
 
-/** The result code of an error that SQLite raised. */
+/** The result code of an error of SQLite. */
 const resultCode = (cause: unknown): number | undefined =>
   typeof cause === "object" && cause !== null && "errcode" in cause && typeof cause.errcode === "number"
     ? cause.errcode

@@ -1,12 +1,11 @@
 /**
- * What JavaScript is slow at over bytes, in WebAssembly: to the end of a JSON string, and a hash. The module is put
- * together here from its instructions, so that there is no binary to trust, and works on a window of memory that bytes are
- * copied to: it needs no more of it for long lines than for short ones.
+ * Two loops over bytes in WebAssembly, for speed: skipping a JSON string, and a hash. The module is assembled here from its
+ * instructions, so that the package contains no binary. Bytes are copied to a window of its memory, which has a fixed size.
  */
 
-/** Numbers in a module are LEB128. */
+/** An unsigned number in LEB128. */
 const leb = (value: number): Code => (value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...leb(value >>> 7)])
-/** Constants are signed. */
+/** A signed number in LEB128. */
 const signed = (value: bigint): Code => {
   const low = Number(value & 0x7fn)
   const rest = value >> 7n
@@ -14,7 +13,7 @@ const signed = (value: bigint): Code => {
   return isLast ? [low] : [low | 0x80, ...signed(rest)]
 }
 
-/** Instructions of a module, or any other part of one. */
+/** Bytes of a module. */
 type Code = ReadonlyArray<number>
 
 const code = (...parts: ReadonlyArray<Code>): Code => parts.flat()
@@ -69,25 +68,25 @@ const I64_XOR = [0x85]
 const I64_ROTATE = [0x89]
 
 const VECTOR = 16
-/** Vectors that are looked at together. */
+/** Vectors for each step of the fast loop. */
 const TOGETHER = 4
 
-/** What may follow a backslash. */
+/** Table of the bytes after a backslash. */
 const ESCAPES_AT = 0
 const ESCAPE_SHORT = 1
-/** A slash needs none. */
+/** `\/`, which `JSON.stringify` does not write. */
 const ESCAPE_NEEDLESS = 2
 const ESCAPE_UNICODE = 3
-/** Digits of `\u`. */
+/** Table of the digits of `\u`. */
 const DIGITS_AT = 256
 const DIGIT = 1
-/** As `JSON.stringify` writes it after `\u001`, and after `\u000`, where the short escapes leave gaps. */
+/** The digit is one that `JSON.stringify` writes after `\u001`, or after `\u000` (control characters without short escapes). */
 const DIGIT_AFTER_ONE = 2
 const DIGIT_AFTER_ZERO = 4
-/** Both lanes of a hash. */
+/** The two 64-bit lanes of a hash. */
 const LANES_AT = 512
 const WINDOW_AT = 1024
-/** How much is copied at a time. */
+/** Bytes copied at a time. */
 export const WINDOW_BYTES = (1 << 16) - WINDOW_AT - VECTOR
 
 const tables = (): Uint8Array => {
@@ -103,14 +102,14 @@ const tables = (): Uint8Array => {
   return bytes
 }
 
-/** The lowest bits of what `skip` returns; the place is in those above. */
+/** Flags in the lowest bits of the result of `skip`; the other bits are the place. */
 export const AT_QUOTE = 1
 export const AT_FAULT = 2
-/** On the way was an escape that `JSON.stringify` writes otherwise. */
+/** An escape was found that `JSON.stringify` writes differently. */
 export const REWRITTEN = 4
 const PLACE_SHIFT = 3
 
-/** `skip(from, to)`: from within a string to its quote, to a byte that cannot stand there, or to where it cannot go on. */
+/** `skip(from, to)`: goes from inside a string to its end quote, to an invalid byte, or to the end of the window. */
 const skipBody = (): Code => {
   const [FROM, TO, FLAGS, MASK, BYTE, PLACE] = [0, 1, 2, 3, 4, 5]
   const MARKS = 6
@@ -129,7 +128,7 @@ const skipBody = (): Code => {
       code(digit(5), i32(mark), I32_AND, i32(0), I32_ABOVE, I32_AND)
     )
   const splat = (byte: number, local: number): Code => code(i32(byte), SPLAT, set(local))
-  /** A bit for each byte of a vector that is not plain. */
+  /** One bit for each byte of a vector: whether it is a quote, a backslash or a control byte. */
   const marksAt = (offset: number): Code =>
     code(
       code(get(FROM), vectorAt(offset), tee(HERE), get(QUOTE), BYTES_EQUAL),
@@ -140,7 +139,7 @@ const skipBody = (): Code => {
     code(marksAt(at * VECTOR), I64_EXTEND, i64(BigInt(at * VECTOR)), I64_SHIFT)
   )
   const last = TOGETHER * VECTOR - 1
-  /** Over the usual escapes, of which a vector seldom holds none and many together few: a bit each, without a jump. */
+  /** The fast loop: skips plain bytes and short escapes, several vectors at a time. */
   const usual = code(
     code(BLOCK, LOOP),
     when(code(get(FROM), i32(last + 1), I32_ADD, get(TO), I32_ABOVE), branch(2)),
@@ -151,7 +150,7 @@ const skipBody = (): Code => {
     code(get(FROM), get(PLACE), I32_ADD, tee(MASK), byteAt(0), i32(0x5c), I32_UNEQUAL),
     code(get(MASK), byteAt(1), byteAt(ESCAPES_AT), i32(ESCAPE_SHORT), I32_UNEQUAL, I32_OR),
     when([], toPlace, branch(3)),
-    // What is escaped is no mark, in the next bytes neither.
+    // Clears the marks of the backslash and of the escaped byte, which may be in the next vectors.
     when(is(PLACE, last), forward(last + 2), branch(2)),
     code(get(MARKS), i64(3n), get(PLACE), I64_EXTEND, I64_SHIFT, i64(-1n), I64_XOR, I64_AND, set(MARKS)),
     code(branch(0), END, END, END)
@@ -169,7 +168,7 @@ const skipBody = (): Code => {
     code(get(FROM), byteAt(0), set(BYTE)),
     when(is(BYTE, 0x22), answer(AT_QUOTE)),
     when(code(get(BYTE), i32(0x5c), I32_UNEQUAL), answer(AT_FAULT)),
-    // The longest escape must be here whole.
+    // The longest escape has 6 bytes.
     when(code(get(FROM), i32(6), I32_ADD, get(TO), I32_ABOVE), answer(0)),
     code(get(FROM), byteAt(1), byteAt(ESCAPES_AT), set(BYTE)),
     when(is(BYTE, ESCAPE_SHORT), forward(2), branch(1)),
@@ -185,7 +184,7 @@ const skipBody = (): Code => {
   )
 }
 
-/** `hash(from, to)`: takes whole pairs of words into both lanes, each word another way into each. */
+/** `hash(from, to)`: mixes each pair of 64-bit words into both lanes. */
 const hashBody = (): Code => {
   const [FROM, TO, A, B] = [0, 1, 2, 3]
   const word = (offset: number): Code => code(get(FROM), longAt(offset))
@@ -211,7 +210,7 @@ const moduleBytes = (): Uint8Array =>
     code(
       [0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
       section(1, [1, 0x60, 2, I32, I32, 1, I32]),
-      // A memory of one page, "m" "m".
+      // Imports a memory of one page, "m" "m".
       section(2, [1, 1, 0x6d, 1, 0x6d, 0x02, 0x00, 1]),
       section(3, [2, 0, 0]),
       section(7, [2, 1, 0x73, 0x00, 0, 1, 0x68, 0x00, 1]),
@@ -219,7 +218,7 @@ const moduleBytes = (): Uint8Array =>
     )
   )
 
-/** Node has it; the types of Node do not. */
+/** Missing in Node's types. */
 declare const WebAssembly: {
   readonly Memory: new (pages: { readonly initial: number }) => { readonly buffer: ArrayBuffer }
   readonly Module: new (bytes: Uint8Array) => object
@@ -235,7 +234,7 @@ class ByteModule {
   readonly #lanes: Int32Array
   readonly #skip: Loop
   readonly #hash: Loop
-  /** What is in the window: of which bytes, and from where to where. */
+  /** The array and the range of the bytes in the window. */
   #held: Uint8Array | undefined
   #from = 0
   #to = 0
@@ -243,7 +242,7 @@ class ByteModule {
   constructor() {
     const memory = new WebAssembly.Memory({ initial: 1 })
     const { s, h } = new WebAssembly.Instance(new WebAssembly.Module(moduleBytes()), { m: { m: memory } }).exports
-    if (!isLoop(s) || !isLoop(h)) throw new TypeError("the module of byte loops has no functions")
+    if (!isLoop(s) || !isLoop(h)) throw new TypeError("the WebAssembly module does not export its functions")
     this.#skip = s
     this.#hash = h
     new Uint8Array(memory.buffer).set(tables())
@@ -251,14 +250,14 @@ class ByteModule {
     this.#lanes = new Int32Array(memory.buffer, LANES_AT, 4)
   }
 
-  /** Forgets the bytes that it copied: they may be others by now. */
+  /** Invalidates the window: the caller may have changed the bytes. */
   forget(): void {
     this.#held = undefined
   }
 
   /**
-   * From within a string in `bytes[at, end)` to its end, or as far as it can be told: returns `skippedTo` and flags.
-   * Without a flag of a place, whoever asks goes on there by himself.
+   * Goes from `at` inside a string to its end quote. Returns flags and sets `skippedTo`. Without `AT_QUOTE` and `AT_FAULT`
+   * it stopped near `end`, and the caller reads the rest.
    */
   skip(bytes: Uint8Array, at: number, end: number): number {
     let flags = 0
@@ -273,13 +272,13 @@ class ByteModule {
         this.skippedTo = place
         return flags
       }
-      // An escape may lie across the end of the window.
+      // An escape crosses the end of the window: copy again from there.
       if (place < this.#to) this.#held = undefined
       from = place
     }
   }
 
-  /** Where the last `skip` ended: at the quote or at the fault. */
+  /** Offset where the last `skip` stopped. */
   skippedTo = 0
 
   #load(bytes: Uint8Array, from: number, end: number): void {
@@ -290,7 +289,7 @@ class ByteModule {
     this.#to = to
   }
 
-  /** Hashes `bytes[start, end)`; the two halves are in `low` and `high`. */
+  /** Hashes `bytes[start, end)`; sets `low` and `high`. */
   hash(bytes: Uint8Array, start: number, end: number): void {
     this.#held = undefined
     const lanes = this.#lanes
@@ -315,7 +314,7 @@ class ByteModule {
   high = 0
 }
 
-/** Whole vectors. */
+/** Bytes hashed at a time: a multiple of the vector. */
 const WHOLE_BYTES = WINDOW_BYTES & -VECTOR
 
 const mix = (value: number): number => {
@@ -328,6 +327,6 @@ const mix = (value: number): number => {
 
 let made: ByteModule | undefined
 
-/** The one of this thread; made when it is first needed. */
+/** The module of this thread, compiled at the first call. */
 export const byteModule = (): ByteModule => (made ??= new ByteModule())
 export type { ByteModule }

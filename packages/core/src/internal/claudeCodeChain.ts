@@ -1,57 +1,59 @@
-/** From the lines of a transcript of Claude Code to the entries of a session, each behind the one that it follows. */
+/** Makes the entries of a session from the lines of a transcript of Claude Code, each with its parent. */
+import * as EntryType from "../EntryType.ts"
 import { type Json, type JsonObject, isArray, numberAt, objectAt, stringAt } from "../Json.ts"
 import { SessionEntry } from "../SessionLine.ts"
 import * as Message from "./claudeCodeMessage.ts"
-import * as Told from "../ClaudeCodeTold.ts"
+import * as HarnessMessage from "../claudeCode/HarnessMessage.ts"
 
 /** A line of the conversation. */
 export interface TranscriptLine {
   readonly entry: SessionEntry
   readonly value: JsonObject
-  /** Empty where the line has none. */
+  /** Default: empty. */
   readonly message: JsonObject
   readonly uuid: string
   readonly parentUuid: string | undefined
   readonly isSidechain: boolean
 }
 
-/** An answer of the model, on one line or several; the first of them stands for it. */
+/** An answer of the model on one or more lines. */
 interface Answer {
+  /** The uuid of the first line. */
   readonly id: string
   readonly lines: Array<TranscriptLine>
-  /** Names by call id. */
+  /** Tool names by call id. */
   readonly calls: Map<string, string>
   isInterrupted: boolean
 }
 
-/** An entry without its place in the tree. */
-type Payload = JsonObject & { readonly type: string }
+/** An entry without id, parent and timestamp. */
+type Payload = JsonObject & { readonly type: EntryType.EntryType }
 
-/** Where an entry stands. */
+/** The place of an entry in the tree. */
 interface Place {
-  /** What it was made of. */
+  /** The line from which it is made. */
   readonly entry: SessionEntry
   readonly after: string | null
-  /** What follows this line, or the answer of this id, follows the entry. */
+  /** The line or answer whose children follow the entry. */
   readonly group: string
 }
 
-/** Writes the entries of a transcript. */
+/** The entries of a transcript. */
 export class Chain {
   readonly entries: Array<SessionEntry> = []
   readonly #lines: ReadonlyMap<string, TranscriptLine>
   readonly #answerOfMessage = new Map<string, Answer>()
-  /** By the uuids of their lines and of those with their results. */
+  /** By the uuids of their lines and of the lines with their results. */
   readonly #answers = new Map<string, Answer>()
   readonly #answerOfCall = new Map<string, Answer>()
-  /** The last entry of each line, by uuid; of an answer and its results by the answer's id. */
+  /** The last entry of each line, by uuid; of an answer with its results, by the answer's id. */
   readonly #ends = new Map<string, string | null>()
   readonly #parents = new Map<string, string | null>()
-  /** Entries that the model reads. */
-  readonly #spoken = new Set<string>()
-  /** By the entry that a compaction ends on: what it left in the context, the last one first. */
+  /** Ids of the entries that add messages to the context. */
+  readonly #messages = new Set<string>()
+  /** The context after each compaction, last entry first, by the last entry of the compaction. */
   readonly #kept = new Map<string, ReadonlyArray<string>>()
-  /** The last entry that is no sub-agent's. */
+  /** The last entry outside sub-agents. */
   #leaf: string | null = null
   #isSidechain = false
 
@@ -68,10 +70,10 @@ export class Chain {
   }
 
   get hasMessages(): boolean {
-    return this.#spoken.size > 0
+    return this.#messages.size > 0
   }
 
-  /** Ends the session on the conversation's last line, whatever sub-agents wrote behind it. */
+  /** Adds the title and the version after the last entry outside sub-agents, which makes it the leaf. */
   end({ uuid, value }: TranscriptLine, title: string | undefined): void {
     const entry = [...this.#lines.values()].at(-1)?.entry
     if (entry === undefined) return
@@ -79,10 +81,10 @@ export class Chain {
     const put = (id: string, payload: Payload): void => this.#put(id, payload, { entry, after: this.#leaf, group: id })
     if (title !== undefined) put(`${uuid}.name`, { type: "session_info", name: title })
     const data = { version: value["version"], gitBranch: value["gitBranch"] }
-    put(`${uuid}.origin`, { type: "custom", customType: Told.ORIGIN_TYPE, data })
+    put(`${uuid}.origin`, { type: "custom", customType: HarnessMessage.ORIGIN_TYPE, data })
   }
 
-  /** Learns which answer a line belongs to. */
+  /** Finds the answer of a line. */
   #gather(line: TranscriptLine): void {
     const { entry, message, uuid } = line
     if (entry.type === "assistant" && !isSynthetic(line)) return this.#gatherAnswer(line)
@@ -95,7 +97,7 @@ export class Chain {
     const answer = this.#answers.get(before ?? "")
     if (answer === undefined || !answer.lines.some(({ uuid }) => uuid === before)) return
     const texts = Message.blocksOf(message["content"]).map((block) => stringAt(block, "text")?.trim())
-    answer.isInterrupted ||= texts.includes(Told.INTERRUPTED)
+    answer.isInterrupted ||= texts.includes(HarnessMessage.INTERRUPTED)
   }
 
   #gatherAnswer(line: TranscriptLine): void {
@@ -114,7 +116,7 @@ export class Chain {
     }
   }
 
-  /** The line that a line follows, past those that have no entry, and past those of sub-agents where it is of none. */
+  /** The nearest line before a line that has an entry; outside sub-agents, lines of sub-agents are skipped. */
   #lineBefore(
     { isSidechain, parentUuid, uuid }: TranscriptLine,
     isPassed: (line: TranscriptLine) => boolean = (line) => !hasEntry(line)
@@ -130,7 +132,7 @@ export class Chain {
     return undefined
   }
 
-  /** The entry that a line's entry follows. A sub-agent does not see the conversation that it was called from. */
+  /** The parent of a line's entry. The first entry of a sub-agent has none. */
   #before(line: TranscriptLine): string | null {
     const before = this.#lineBefore(line)
     if (before === undefined) return null
@@ -146,7 +148,7 @@ export class Chain {
     this.entries.push(SessionEntry.make({ type, id, parentId: after, timestamp, ...payload }, entry))
     this.#parents.set(id, after)
     this.#ends.set(group, id)
-    if (type === "message" || type === "custom_message") this.#spoken.add(id)
+    if (EntryType.of(type).context === "message") this.#messages.add(id)
     if (!this.#isSidechain) this.#leaf = id
   }
 
@@ -157,7 +159,7 @@ export class Chain {
     if (answer === undefined) {
       if (value["isApiErrorMessage"] !== true) return
       const errorMessage = Message.plainText(message["content"]) ?? ""
-      const failed = { ...said(line), content: [], stopReason: "error", errorMessage }
+      const failed = { ...answerOf(line), content: [], stopReason: "error", errorMessage }
       return this.#put(uuid, { type: "message", message: failed }, place)
     }
     if (answer.id === uuid) this.#put(uuid, { type: "message", message: whole(answer, line) }, place)
@@ -171,7 +173,7 @@ export class Chain {
     const given = Message.blocksOf(message["content"]).filter(({ type }) => type !== "tool_result")
     const payloads = [
       ...resultsIn(message).map((block) => this.#result(block, entry)),
-      ...partsOf(given).map((blocks) => spoken(blocks, line))
+      ...partsOf(given).map((blocks) => userPayload(blocks, line))
     ]
     let after = answer === undefined ? this.#before(line) : (this.#ends.get(group) ?? group)
     if (payloads.length === 0) this.#ends.set(group, after)
@@ -198,17 +200,17 @@ export class Chain {
   #attachment(line: TranscriptLine): void {
     const { entry, uuid, value } = line
     const place = { entry, after: this.#before(line), group: uuid }
-    const told = attachedTo(line)
-    if (told !== undefined) return this.#put(uuid, payloadOf(told.blocks, told.customType, entry), place)
+    const attached = attachedTo(line)
+    if (attached !== undefined) return this.#put(uuid, payloadOf(attached.blocks, attached.customType, entry), place)
     const data = { type: objectAt(value, "attachment")?.["type"] ?? null }
-    this.#put(uuid, { type: "custom", customType: Told.ATTACHMENT_TYPE, data }, place)
+    this.#put(uuid, { type: "custom", customType: HarnessMessage.ATTACHMENT_TYPE, data }, place)
   }
 
-  /** Takes out of the context what stood before a compaction, but for what it says it kept. */
+  /** Removes the context before a compaction, except the entries that it kept. */
   #boundary(line: TranscriptLine): void {
     const { entry, uuid, value } = line
     const logical = { ...line, parentUuid: stringAt(value, "logicalParentUuid") }
-    // Some name a line that was never written; those follow what stands before them.
+    // Some refer to a line that is not in the transcript: they follow the leaf.
     let after = this.#lines.has(logical.parentUuid ?? "") ? this.#before(logical) : this.#leaf
     this.#ends.set(uuid, after)
     const context = this.#context(after)
@@ -222,7 +224,7 @@ export class Chain {
     if (after !== null) this.#kept.set(after, [...kept])
   }
 
-  /** The entries that the model reads at an entry, the last one first. */
+  /** Ids of the messages in the context at an entry, the last one first. */
   #context(leaf: string | null): ReadonlyArray<string> {
     const found: Array<string> = []
     const seen = new Set<string>()
@@ -230,12 +232,12 @@ export class Chain {
       const kept = this.#kept.get(id)
       if (kept !== undefined) return [...found, ...kept]
       seen.add(id)
-      if (this.#spoken.has(id)) found.push(id)
+      if (this.#messages.has(id)) found.push(id)
     }
     return found
   }
 
-  /** What a compaction left of a context: lines that it names one by one, or by the first and the last. */
+  /** The part of a context that a compaction kept: a list of lines, or the first and the last. */
   #keptOf(value: JsonObject, context: ReadonlyArray<string>): ReadonlySet<string> {
     const metadata = objectAt(value, "compactMetadata") ?? {}
     const { uuids } = objectAt(metadata, "preservedMessages") ?? {}
@@ -250,23 +252,23 @@ export class Chain {
     return new Set(from < 0 || to < from ? [] : context.slice(from, to + 1))
   }
 
-  /** The entry of a line: of an answer its first line's. */
+  /** The entry of a line; an answer's lines have one entry. */
   #entryOf(uuid: string): string {
     const answer = this.#answers.get(uuid)
     return answer?.lines.some((line) => line.uuid === uuid) === true ? answer.id : uuid
   }
 }
 
-/** A line with several messages has entries whose ids begin with its own. */
+/** The line of an entry: the entries of a line with several messages are `uuid`, `uuid.1`, ... */
 const lineOf = (id: string): string => id.split(".", 1)[0] ?? id
 
 const isBoundary = ({ value }: TranscriptLine): boolean => value["subtype"] === "compact_boundary"
 
-/** What the program wrote in the model's place. */
+/** Whether the program wrote a line in the model's place. */
 const isSynthetic = ({ message, value }: TranscriptLine): boolean =>
   value["isApiErrorMessage"] === true || stringAt(message, "model") === "<synthetic>"
 
-/** Whether a line has an entry. Some of the user's are shown to the person alone. */
+/** Whether a line has an entry. Some lines of the user are only displayed. */
 const hasEntry = (line: TranscriptLine): boolean => {
   const { entry, value } = line
   switch (entry.type) {
@@ -279,14 +281,14 @@ const hasEntry = (line: TranscriptLine): boolean => {
   }
 }
 
-/** Whether nobody said a line: the model or the user did not, nor did Claude Code in words that are known. */
+/** Whether a line adds no message: it has no entry, or is an attachment whose text is not in the transcript. */
 const isBeside = (line: TranscriptLine): boolean =>
   !hasEntry(line) || (line.entry.type === "attachment" && attachedTo(line) === undefined)
 
 const attachedTo = ({ value }: TranscriptLine) => {
-  const told = Told.attached(objectAt(value, "attachment") ?? {})
-  const blocks = Message.blocksOf(told?.content).filter(({ type, text }) => type !== "text" || text !== "")
-  return told === undefined || blocks.length === 0 ? undefined : { blocks, customType: told.customType }
+  const attached = HarnessMessage.attached(objectAt(value, "attachment") ?? {})
+  const blocks = Message.blocksOf(attached?.content).filter(({ type, text }) => type !== "text" || text !== "")
+  return attached === undefined || blocks.length === 0 ? undefined : { blocks, customType: attached.customType }
 }
 
 const timeOf = (entry: SessionEntry): number | undefined => {
@@ -294,36 +296,36 @@ const timeOf = (entry: SessionEntry): number | undefined => {
   return Number.isNaN(time) ? undefined : time
 }
 
-const said = ({ entry, message }: TranscriptLine): JsonObject => {
+const answerOf = ({ entry, message }: TranscriptLine): JsonObject => {
   const model = stringAt(message, "model") ?? ""
   return { role: "assistant", api: "anthropic-messages", provider: "anthropic", model, timestamp: timeOf(entry) }
 }
 
-/** The answer that begins on a line. */
+/** The message of an answer. */
 const whole = ({ isInterrupted, lines }: Answer, first: TranscriptLine): JsonObject => {
   const calls = new Set<string>()
   const content = lines.flatMap(({ message }) =>
     Message.blocksOf(message["content"]).flatMap((block): ReadonlyArray<Json> => {
-      // A call that stands on two lines is one.
+      // A call may be on two lines.
       const id = block["type"] === "tool_use" ? stringAt(block, "id") : undefined
       if (id !== undefined && calls.has(id)) return []
       if (id !== undefined) calls.add(id)
       return [Message.answeredBlock(block)]
     })
   )
-  // Each line has the usage so far.
+  // The last line has the usage of the whole answer.
   const { message: last, value } = lines.at(-1) ?? first
   const stopReason = lines.flatMap(({ message }) => Message.stopReasonOf(message) ?? []).at(-1)
-  // One that had come to its end was not interrupted, whatever the user did then.
+  // An answer with a stop reason ended before the interruption.
   const ended = stopReason ?? (isInterrupted ? "aborted" : undefined)
   const usage = Message.usageOf(last, numberAt(value, "costUSD"))
-  return { ...said(first), content, usage, ...(ended === undefined ? {} : { stopReason: ended }) }
+  return { ...answerOf(first), content, usage, ...(ended === undefined ? {} : { stopReason: ended }) }
 }
 
-const spoken = (blocks: ReadonlyArray<JsonObject>, { entry, value }: TranscriptLine): Payload =>
-  payloadOf(blocks, Told.typeOf(value, Message.plainText(blocks)?.trim() ?? ""), entry)
+const userPayload = (blocks: ReadonlyArray<JsonObject>, { entry, value }: TranscriptLine): Payload =>
+  payloadOf(blocks, HarnessMessage.typeOf(value, Message.plainText(blocks)?.trim() ?? ""), entry)
 
-/** What is said in the user's place; by a person where there is no type. */
+/** A message in the user's place; without `customType` it is the user's. */
 const payloadOf = (blocks: ReadonlyArray<JsonObject>, customType: string | undefined, entry: SessionEntry): Payload => {
   const content = blocks.map(Message.givenBlock)
   if (customType !== undefined) return { type: "custom_message", customType, content, display: true }
@@ -333,9 +335,9 @@ const payloadOf = (blocks: ReadonlyArray<JsonObject>, customType: string | undef
 const resultsIn = (message: JsonObject): ReadonlyArray<JsonObject> =>
   Message.blocksOf(message["content"]).filter(({ type }) => type === "tool_result")
 
-/** A mark of an interruption is one message, and what the user said with it another. */
+/** Markers of interruptions are separate messages from the user's text. */
 const partsOf = (blocks: ReadonlyArray<JsonObject>): ReadonlyArray<ReadonlyArray<JsonObject>> => {
-  const isMark = (block: JsonObject): boolean => Told.isInterruption(stringAt(block, "text") ?? "")
+  const isMark = (block: JsonObject): boolean => HarnessMessage.isInterruption(stringAt(block, "text") ?? "")
   const others = blocks.filter((block) => !isMark(block))
   return [...blocks.filter(isMark).map((mark) => [mark]), ...(others.length === 0 ? [] : [others])]
 }

@@ -1,7 +1,7 @@
-/** Messages of Claude Code's transcripts (the blocks of Anthropic's Messages API) in the form that Pi has for them. */
+/** Converts messages of Claude Code (blocks of Anthropic's Messages API) to Pi's form. */
 import { type Json, type JsonObject, isArray, isObject, numberAt, objectAt, stringAt } from "../Json.ts"
 
-/** Blocks of a content; each text stands for one block. */
+/** Blocks of a content; a text is one block. */
 export const blocksOf = (content: Json | undefined): ReadonlyArray<JsonObject> => {
   if (typeof content === "string") return [{ type: "text", text: content }]
   if (!isArray(content)) return []
@@ -10,14 +10,14 @@ export const blocksOf = (content: Json | undefined): ReadonlyArray<JsonObject> =
   )
 }
 
-/** The text of a content that is text and nothing else; undefined for any other. */
+/** The text of a content of text blocks only; undefined for other contents. */
 export const plainText = (content: Json | undefined): string | undefined => {
   const blocks = blocksOf(content)
   if (blocks.length === 0 || blocks.some(({ type }) => type !== "text")) return undefined
   return blocks.map((block) => stringAt(block, "text") ?? "").join("\n")
 }
 
-/** A block that a person or a tool gave. What Pi has no block for keeps its type only: it is known that it was there. */
+/** A block of the user or of a tool. Of a block that Pi does not know only the type is kept. */
 export const givenBlock = (block: JsonObject): JsonObject => {
   if (block["type"] === "text") return { type: "text", text: stringAt(block, "text") ?? "" }
   const source = objectAt(block, "source") ?? {}
@@ -28,7 +28,7 @@ export const givenBlock = (block: JsonObject): JsonObject => {
   return { type: stringAt(block, "type") ?? "unknown" }
 }
 
-/** A block that the model gave. */
+/** A block of the model. */
 export const answeredBlock = (block: JsonObject): JsonObject => {
   switch (block["type"]) {
     case "text":
@@ -58,13 +58,13 @@ const STOP_REASONS: ReadonlyMap<string, string> = new Map([
   ["max_tokens", "length"]
 ])
 
-/** Why the model stopped; undefined where the line was written before it had. */
+/** Pi's stop reason; undefined when the line was written before the end of the answer. */
 export const stopReasonOf = (message: JsonObject): string | undefined => {
   const reason = stringAt(message, "stop_reason")
   return reason === undefined ? undefined : (STOP_REASONS.get(reason) ?? reason)
 }
 
-/** Tokens under Pi's names; dollars only where the line says them (old versions). */
+/** Tokens under Pi's names; the cost only where the line has it (old versions). */
 export const usageOf = (message: JsonObject, dollars: number | undefined): JsonObject => {
   const usage = objectAt(message, "usage") ?? {}
   const input = numberAt(usage, "input_tokens") ?? 0

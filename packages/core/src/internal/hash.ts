@@ -1,14 +1,15 @@
+/** SHA-256 of texts and bytes. */
 import { hash } from "node:crypto"
 import { concat, encodeUtf8 } from "./utf8.ts"
 
-/** SHA-256 of the parts, each preceded by its length so that no two lists of parts collide by concatenation. */
+/** SHA-256 of the parts. Each is preceded by its length, so that different lists have different inputs. */
 export const sha256Hex = (...parts: ReadonlyArray<string | Uint8Array>): string => {
   let text = ""
   for (const part of parts) {
     if (typeof part !== "string") return hash("sha256", concat(parts.flatMap(bytesOf)), "hex")
     text += `${part.length}:${part}`
   }
-  // One call for all: ids are made by the thousand.
+  // One call instead of one for each part, for speed.
   return hash("sha256", text, "hex")
 }
 

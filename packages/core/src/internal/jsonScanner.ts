@@ -1,10 +1,7 @@
 /**
- * A validating JSON scanner over bytes that reads a session line's envelope on the way.
- *
- * It accepts exactly what `JSON.parse` accepts (property-tested against it) but builds no values: strings are walked
- * and never decoded, which is why reading envelopes is faster than parsing: short ones here with one table look-up a
- * byte, long ones by WebAssembly. One scanner is reused for all lines of a session; the fields describe the last value
- * scanned.
+ * A validating JSON scanner over bytes, which also finds the members of an entry's envelope. It accepts exactly what
+ * `JSON.parse` accepts (property-tested) but builds no values and decodes no strings, so that it is faster than parsing:
+ * short strings are skipped with one table look-up a byte, long ones by WebAssembly. See docs/adr/008-fast-reading.md.
  */
 
 import { AT_FAULT, AT_QUOTE, REWRITTEN, byteModule } from "./byteModule.ts"
@@ -20,16 +17,30 @@ STRING_CLASS[0x5c] = 2
 const ESCAPE = new Uint8Array(256)
 for (const char of '"\\/bfnrt') ESCAPE[char.charCodeAt(0)] = 1
 
-/** Strings are walked here so far; to go elsewhere costs more than the rest of most. */
+/** Length in bytes from which a string is skipped by WebAssembly: for shorter ones the call costs more than it saves. */
 const SHORT_BYTES = 48
 
-/** Strings of so many bytes are told where they lie; see `longStrings`. */
+/** Length in bytes from which a string is in `longStrings`. */
 export const LONG_BYTES = 256
 
 const NONE: ReadonlyArray<number> = []
 
 const HEX = new Uint8Array(256)
 for (const char of "0123456789abcdefABCDEF") HEX[char.charCodeAt(0)] = 1
+
+/** Whether a byte is JSON white space. */
+export const isSpace = (byte: number): boolean => byte === 0x20 || byte === 0x0d || byte === 0x09 || byte === 0x0a
+
+/** Offset of the first byte at or after `from` that is not white space; `end` when there is none. */
+export const spaceEnd = (bytes: Uint8Array, from: number, end: number): number => {
+  let i = from
+  while (i < end) {
+    const byte = bytes[i]!
+    if (byte > 0x20 || !isSpace(byte)) break
+    i++
+  }
+  return i
+}
 
 const isDigit = (byte: number): boolean => byte >= 0x30 && byte <= 0x39
 
@@ -41,7 +52,12 @@ export interface Range {
 
 const absent = (): Range => ({ start: -1, end: -1 })
 
-/** What a depth-one or depth-two key means to the envelope. */
+const set = (range: Range, start: number, end: number): void => {
+  range.start = start
+  range.end = end
+}
+
+/** Meaning of a depth-one or depth-two key. */
 const KEY_OTHER = 0
 const KEY_TYPE = 1
 const KEY_ID = 2
@@ -65,7 +81,7 @@ const ENVELOPE_KEYS = new Map([
   ["message", KEY_MESSAGE]
 ])
 
-/** Whether `JSON.stringify` writes the `\u` escape at `at` as it is: of a control character without a short one. */
+/** Whether `JSON.stringify` writes the same `\u` escape as at `at`: a control character without a short escape. */
 const isStringified = (bytes: Uint8Array, at: number): boolean => {
   if (bytes[at + 2] !== 0x30 || bytes[at + 3] !== 0x30) return false
   const last = String.fromCharCode(bytes[at + 5]!)
@@ -74,7 +90,7 @@ const isStringified = (bytes: Uint8Array, at: number): boolean => {
     : bytes[at + 4] === 0x30 && "01234567bef".includes(last)
 }
 
-/** The value of a JSON string that the scanner accepted, quotes included in the range. */
+/** The value of a JSON string that the scanner accepted; the range includes the quotes. */
 export const decodeString = (bytes: Uint8Array, start: number, end: number): string => {
   for (let i = start + 1; i < end; i++) {
     if (bytes[i] === 0x5c) {
@@ -85,12 +101,13 @@ export const decodeString = (bytes: Uint8Array, start: number, end: number): str
   return decodeUtf8(bytes, start + 1, end - 1)
 }
 
-/** Whether the string in a range is written just as `text`, an ASCII string without escapes. */
+/** Whether the string in a range has the same bytes as `text`, an ASCII string without escapes. */
 export const isWritten = (bytes: Uint8Array, { start, end }: Range, text: string): boolean =>
   end - start - 2 === text.length && bytes[start] === 0x22 && matches(bytes, start + 1, text)
 
+/** Reused for all lines of a session; the fields describe the value of the last `scan`. */
 export class JsonScanner {
-  /** Members of the last object scanned by `scan`; the last duplicate wins, as in `JSON.parse`. */
+  /** Members of the last object; the last duplicate wins, as in `JSON.parse`. */
   readonly type: Range = absent()
   readonly id: Range = absent()
   readonly parentId: Range = absent()
@@ -98,59 +115,46 @@ export class JsonScanner {
   /** `message.role` */
   readonly role: Range = absent()
   /**
-   * Where string values of at least `LONG_BYTES` begin and end, in pairs, quotes excluded: those that are well-formed
-   * and that `JSON.stringify` would write in the same bytes.
+   * Start and end offsets, in pairs and without quotes, of string values of at least `LONG_BYTES` that are well-formed and
+   * that `JSON.stringify` would write with the same bytes.
    */
   longStrings: ReadonlyArray<number> = NONE
-  /** Where the last scan ended, well or not: just after the value, or at the byte that cannot stand there. */
+  /** End of the last scan: the offset after the value, or of the first invalid byte. */
   scannedTo = 0
 
-  /** The object that the last scan closed last, inside or as the value itself. */
+  /** The object that the last scan closed last: the value itself or one inside it. */
   readonly lastObject: Range = absent()
 
-  /** One element per open container: 1 = object, 0 = array. */
-  #stack = new Uint8Array(64)
-  /** Where each open container begins. */
-  #starts = new Float64Array(64)
-  /** Depth-one key, or role key below `message`, whose value is being scanned. */
+  /** Open containers, outermost first: the offset of an object's brace, or -1 minus the offset of an array's bracket. */
+  #open = new Float64Array(64)
+  /** Current depth-one key, or the role key inside `message`. */
   #key = KEY_OTHER
   /** Whether depth two is the inside of `message`. */
   #inMessage = false
-  /** Whether the last string walked held a backslash, so that a key may be spelt with escapes. */
+  /** Whether the last string has a backslash, so that a key may be written with escapes. */
   #escaped = false
-  /** Whether the last string walked held an escape that `JSON.stringify` writes otherwise, or may. */
+  /** Whether the last string has an escape that `JSON.stringify` would write differently. */
   #rewritten = false
-  /** `longStrings` while they are found; used again, and so with room for many. */
+  /** Collects `longStrings`; reused, so that it rarely grows. */
   readonly #long: Array<number> = []
   readonly #module = byteModule()
 
   /**
-   * Scans one JSON value that starts at `start` (leading white space allowed) and returns the offset just after it,
-   * or -1 with `scannedTo` at the offending byte. `bytes[end]` must be a readable control byte such as the newline (it stops every loop).
+   * Scans one JSON value from `start` (white space before it is allowed) and returns the offset after it, or -1 with
+   * `scannedTo` at the invalid byte. `bytes[end]` must be a control byte such as the newline: it ends every loop.
    */
   scan(bytes: Uint8Array, start: number, end: number): number {
-    this.type.start = -1
-    this.id.start = -1
-    this.parentId.start = -1
-    this.timestamp.start = -1
-    this.role.start = -1
-    this.lastObject.start = -1
-
-    this.#key = KEY_OTHER
-    this.#inMessage = false
+    this.#begin()
     const long = this.#long
     let longs = 0
-    this.#module.forget()
-
-    let stack = this.#stack
-    let starts = this.#starts
+    let open = this.#open
     let depth = 0
     let valueStart = 0
     let i = start
 
     for (;;) {
       // A value starts here.
-      i = this.#space(bytes, i, end)
+      i = spaceEnd(bytes, i, end)
       const byte = bytes[i]!
       if (depth === 1) valueStart = i
       if (byte === 0x22) {
@@ -161,34 +165,17 @@ export class JsonScanner {
           long[longs++] = from + 1
           long[longs++] = i - 1
         }
-        if (depth === 2 && this.#key === KEY_ROLE) {
-          this.role.start = from
-          this.role.end = i
-        }
+        if (depth === 2 && this.#key === KEY_ROLE) set(this.role, from, i)
       } else if (byte === 0x7b || byte === 0x5b) {
-        if (depth === stack.length) {
-          const grown = new Uint8Array(depth * 2)
-          grown.set(stack)
-          this.#stack = stack = grown
-          const grownStarts = new Float64Array(depth * 2)
-          grownStarts.set(starts)
-          this.#starts = starts = grownStarts
-        }
         const isObject = byte === 0x7b
-        // A container is no role, and takes the place of an earlier duplicate.
-        if (depth === 2 && this.#key === KEY_ROLE) this.role.start = -1
-        starts[depth] = i
-        stack[depth++] = isObject ? 1 : 0
-        if (depth === 2) {
-          this.#inMessage = isObject && this.#key === KEY_MESSAGE
-          // A later duplicate `message` replaces an earlier one, its role included.
-          if (this.#key === KEY_MESSAGE) this.role.start = -1
-        }
-        i = this.#space(bytes, i + 1, end)
+        if (depth === open.length) open = this.#grow()
+        open[depth++] = isObject ? i : -1 - i
+        if (depth <= 3) this.#enter(isObject, depth)
+        i = spaceEnd(bytes, i + 1, end)
         if (bytes[i] === (isObject ? 0x7d : 0x5d)) {
           depth--
           i++
-          if (isObject) this.#closed(starts[depth]!, i)
+          if (isObject) set(this.lastObject, open[depth]!, i)
         } else if (isObject) {
           i = this.#openMember(bytes, i, end, depth)
           if (i < 0) return -1
@@ -207,18 +194,14 @@ export class JsonScanner {
           this.longStrings = longs === 0 ? NONE : long.slice(0, longs)
           return i
         }
-        if (depth === 1) {
-          if (this.#key === KEY_MESSAGE || this.#key === KEY_ROLE) {
-            if (bytes[valueStart] !== 0x7b) this.role.start = -1
-          } else if (this.#key !== KEY_OTHER) this.#member(this.#key, valueStart, i)
-        }
-        i = this.#space(bytes, i, end)
+        if (depth === 1) this.#endMember(bytes, valueStart, i)
+        i = spaceEnd(bytes, i, end)
         const after = bytes[i]!
-        const isObject = stack[depth - 1] === 1
+        const isObject = open[depth - 1]! >= 0
         if (after === 0x2c) {
           i++
           if (isObject) {
-            i = this.#openMember(bytes, this.#space(bytes, i, end), end, depth)
+            i = this.#openMember(bytes, spaceEnd(bytes, i, end), end, depth)
             if (i < 0) return -1
           }
           break
@@ -227,40 +210,74 @@ export class JsonScanner {
         depth--
         if (depth === 1 && this.#key === KEY_ROLE) this.#key = KEY_MESSAGE
         i++
-        if (isObject) this.#closed(starts[depth]!, i)
+        if (isObject) set(this.lastObject, open[depth]!, i)
       }
     }
   }
 
-  /** Takes a member's key and colon, and notes what the key means; returns where its value may start, or -1. */
+  /** Reads a member's key and colon and sets `#key`; returns the offset of its value, or -1. */
   #openMember(bytes: Uint8Array, at: number, end: number, depth: number): number {
     if (at >= end || bytes[at] !== 0x22) return this.#fail(at)
     const after = this.#string(bytes, at + 1, end)
     if (after < 0) return -1
     if (depth === 1) this.#key = this.#classify(bytes, at, after)
     else if (depth === 2 && this.#inMessage) this.#key = this.#isRole(bytes, at, after) ? KEY_ROLE : KEY_MESSAGE
-    const colon = this.#space(bytes, after, end)
+    const colon = spaceEnd(bytes, after, end)
     return bytes[colon] === 0x3a ? colon + 1 : this.#fail(colon)
   }
 
-  #closed(start: number, end: number): void {
-    this.lastObject.start = start
-    this.lastObject.end = end
+  #begin(): void {
+    this.type.start = -1
+    this.id.start = -1
+    this.parentId.start = -1
+    this.timestamp.start = -1
+    this.role.start = -1
+    this.lastObject.start = -1
+    this.#key = KEY_OTHER
+    this.#inMessage = false
+    this.#module.forget()
+  }
+
+  #grow(): Float64Array<ArrayBuffer> {
+    const grown = new Float64Array(this.#open.length * 2)
+    grown.set(this.#open)
+    this.#open = grown
+    return grown
+  }
+
+  /** Notes what a container that was just opened means to the role; `depth` includes it. */
+  #enter(isObject: boolean, depth: number): void {
+    // A container is no role, and replaces an earlier duplicate.
+    if (depth === 3 && this.#key === KEY_ROLE) this.role.start = -1
+    if (depth !== 2) return
+    this.#inMessage = isObject && this.#key === KEY_MESSAGE
+    // A later duplicate `message` replaces an earlier one and its role.
+    if (this.#key === KEY_MESSAGE) this.role.start = -1
+  }
+
+  /** Notes the value of a depth-one member, which ends here. */
+  #endMember(bytes: Uint8Array, start: number, end: number): void {
+    switch (this.#key) {
+      case KEY_OTHER:
+        return
+      case KEY_MESSAGE:
+      case KEY_ROLE:
+        if (bytes[start] !== 0x7b) this.role.start = -1
+        return
+      case KEY_TYPE:
+        return set(this.type, start, end)
+      case KEY_ID:
+        return set(this.id, start, end)
+      case KEY_PARENT_ID:
+        return set(this.parentId, start, end)
+      default:
+        return set(this.timestamp, start, end)
+    }
   }
 
   #fail(at: number): -1 {
     this.scannedTo = at
     return -1
-  }
-
-  #space(bytes: Uint8Array, from: number, end: number): number {
-    let i = from
-    while (i < end) {
-      const byte = bytes[i]!
-      if (byte !== 0x20 && byte !== 0x0d && byte !== 0x09 && byte !== 0x0a) break
-      i++
-    }
-    return i
   }
 
   /** `from` is just after the opening quote; returns the offset after the closing one. */
@@ -275,7 +292,7 @@ export class JsonScanner {
       if (i >= far && i < end) {
         const flags = this.#module.skip(bytes, i, end)
         i = this.#module.skippedTo
-        // One that goes on this long is no key of ours, whatever is in it.
+        // A string this long is not an envelope key: `#escaped` only has to be safe.
         this.#escaped = true
         if ((flags & REWRITTEN) !== 0) this.#rewritten = true
         if ((flags & AT_QUOTE) !== 0) return i + 1
@@ -336,7 +353,7 @@ export class JsonScanner {
     return i
   }
 
-  /** What the key in `bytes[start, end)`, quotes included, means to the envelope at depth one. */
+  /** Meaning of the depth-one key in `bytes[start, end)`, quotes included. */
   #classify(bytes: Uint8Array, start: number, end: number): number {
     if (this.#escaped) return ENVELOPE_KEYS.get(decodeString(bytes, start, end)) ?? KEY_OTHER
     const from = start + 1
@@ -359,12 +376,5 @@ export class JsonScanner {
   #isRole(bytes: Uint8Array, start: number, end: number): boolean {
     if (this.#escaped) return decodeString(bytes, start, end) === "role"
     return end - start === 6 && matches(bytes, start + 1, "role")
-  }
-
-  #member(key: number, start: number, end: number): void {
-    const range =
-      key === KEY_TYPE ? this.type : key === KEY_ID ? this.id : key === KEY_PARENT_ID ? this.parentId : this.timestamp
-    range.start = start
-    range.end = end
   }
 }

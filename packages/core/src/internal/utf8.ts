@@ -1,10 +1,10 @@
-/** UTF-8 over plain byte arrays: Buffer's native routines, without asking callers for Buffers. */
+/** UTF-8 functions of Node's `Buffer` for any `Uint8Array`. */
 import { Buffer, isUtf8 as isUtf8Native } from "node:buffer"
 
 const view = (bytes: Uint8Array): Buffer =>
   Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
-/** Text of `bytes[start, end)`; invalid sequences become U+FFFD, as when Pi reads the file. */
+/** Text of `bytes[start, end)`; invalid sequences become U+FFFD, as in Pi. */
 export const decodeUtf8 = (bytes: Uint8Array, start: number, end: number): string =>
   view(bytes).toString("utf8", start, end)
 

@@ -3,7 +3,7 @@
  * signature of what is said in it.
  */
 import { hash } from "node:crypto"
-import * as GasTownBeacon from "@pi-sessions/core/GasTownBeacon"
+import * as GasTownBeacon from "@pi-sessions/core/gasTown/GasTownBeacon"
 import { type JsonObject, objectAt, stringAt } from "@pi-sessions/core/Json"
 import * as ModelContext from "@pi-sessions/core/ModelContext"
 import { HeaderLine, SessionEntry, type SessionLine } from "@pi-sessions/core/SessionLine"

@@ -1,32 +1,32 @@
 /**
- * Gas Town roles from paths: a working directory, an agent's address below its town, Pi's session directory name.
+ * Reads Gas Town roles from paths: a working directory, an agent's address in its town, Pi's session directory name.
  *
- * The rule is gastown's own (`detectRole` in `internal/cmd/role.go`): path parts relative to the town root, the first
- * match from the left, any depth below it. A log holds no file system to look for `mayor/town.json`, so the town root
- * is told, or seen in the path, or guessed; a reading says which. Pure: nothing is looked up on disk.
+ * The rule is gastown's (`detectRole` in `internal/cmd/role.go`): the first match from the left of the path parts below the
+ * town root, at any depth. gastown finds the root by `mayor/town.json`; here, without the file system, it is given, found in
+ * the path, or guessed.
  */
 import type { Role } from "./GasTownRole.ts"
-import { encodeCwd } from "./SessionPath.ts"
+import { encodeCwd } from "../SessionPath.ts"
 
-/** Who an agent is. Only dog, crew and polecat have a name; mayor, deacon, boot and dog belong to no rig. */
+/** An agent. Only dog, crew and polecat have a name; mayor, deacon, boot and dog have no rig. */
 export interface Identity {
   readonly role: Role
   readonly name?: string
   readonly rig?: string
 }
 
-/** What a working directory says about its agent. */
+/** The agent of a working directory. */
 export interface CwdReading extends Identity {
-  /** The town's (or Gas City's) root, with `/` as separator. */
+  /** Root of the town or Gas City, with `/` as separator. */
   readonly town?: string
-  /** `town`: read relative to a known town root. `loose`: no root is known, any project may have such a directory. */
+  /** `town`: relative to a known town root. `loose`: without one; any project may have such a directory. */
   readonly certainty: "town" | "loose"
-  /** The path allows a second reading, so what the session itself says is better evidence. */
+  /** Whether the path can be another agent's, so that the texts of the session are better evidence. */
   readonly ambiguous: boolean
 }
 
 export interface PathOptions {
-  /** The town's root directory. Without it, a part named `gt` (the usual name) or a Gas City `.gc` marks the root. */
+  /** Root directory of the town. Default: found by a part named `gt` (the usual name) or a Gas City `.gc`. */
   readonly town?: string
 }
 
@@ -39,7 +39,7 @@ interface Path {
   readonly parts: ReadonlyArray<string>
 }
 
-/** Puts an identity together without keys that hold `undefined`. */
+/** An identity without members that are undefined. */
 export const identity = (role: Role, name?: string, rig?: string): Identity => ({
   role,
   ...(name === undefined ? {} : { name }),
@@ -66,14 +66,14 @@ const parsePath = (text: string): Path => {
 const printPath = (path: Path, length: number = path.parts.length): string =>
   path.root + path.parts.slice(0, length).join("/")
 
-/** A directory in one spelling: single `/` as separator, none at the end, no `.` or `..`, drive letter in capitals. */
+/** The normal form of a path: `/` as separator, none at the end, no `.` and `..`, drive letter in capitals. */
 export const normalize = (path: string): string => printPath(parsePath(path))
 
 const FROM = "-from-"
 
 /**
- * A crew directory. `gt worktree beads`, run by joe of gastown, makes `beads/crew/gastown-joe` and joe stays gastown's;
- * Gas City names it `joe-from-gastown`. Today's crew names hold no `-`, rigs of forks do, so the last one splits.
+ * A crew directory. `gt worktree beads`, run by joe of gastown, makes `beads/crew/gastown-joe` for joe of gastown; Gas City
+ * names it `joe-from-gastown`. The last `-` separates rig and name: rigs of forks contain `-`, crew names do not.
  */
 const crewMember = (rig: string, directory: string): Place => {
   const from = directory.lastIndexOf(FROM, directory.length - FROM.length - 1)
@@ -88,8 +88,7 @@ const crewMember = (rig: string, directory: string): Place => {
 
 const inRig = (rig: string, directory: string | undefined, name: string | undefined): Place => {
   if (rig.startsWith(".")) return place("unknown")
-  // The refinery starts in the rig's canonical clone when its own worktree is missing, and no mayor ever does; gt still
-  // answers mayor there.
+  // gt reports the mayor here, but it is the refinery that starts here, when its own worktree is missing.
   if (directory === "mayor") return place("mayor", undefined, rig, true)
   if (directory === "witness" || directory === "refinery") return place(directory, undefined, rig)
   if (directory === "polecats" && name !== undefined) return place("polecat", name, rig)
@@ -119,7 +118,7 @@ const inTown = (parts: ReadonlyArray<string>): Place => {
   return inRig(first, second, third)
 }
 
-/** How many parts of a path after the town tell a place, at most. */
+/** Most parts of a path below the town that a role depends on. */
 const PLACE_PARTS = 5
 
 const placeAt = ({ parts }: Path, townLength: number): Place =>
@@ -130,7 +129,7 @@ const read = (path: Path, townLength: number, certainty: CwdReading["certainty"]
   return { ...placeAt(path, townLength), ...(town === "" ? {} : { town }), certainty }
 }
 
-/** The lengths of the prefixes that a `gt` ends or a `.gc` follows, outermost first, as gt looks for its town. */
+/** Lengths of the prefixes that end in `gt` or are followed by `.gc`, outermost first, as gt searches its town. */
 const townLengths = (parts: ReadonlyArray<string>): Array<number> => {
   const lengths: Array<number> = []
   parts.forEach((part, index) => {
@@ -140,7 +139,7 @@ const townLengths = (parts: ReadonlyArray<string>): Array<number> => {
   return lengths
 }
 
-/** Directories of homes: what lies in them is a person's, so `/Users/deacon` is no deacon and `/home` is no town. */
+/** Parents of home directories: `/Users/deacon` is not a deacon's directory. */
 const HOMES: ReadonlySet<string | undefined> = new Set(["home", "Users"])
 
 const anchorStart = (parts: ReadonlyArray<string>, index: number): number | undefined => {
@@ -169,10 +168,9 @@ const byAnchor = (path: Path): CwdReading => {
 }
 
 /**
- * Reads the role from a working directory, by path parts from the left below the town root. The root is `town`, else
- * the outermost prefix that ends in a part `gt` or holds a Gas City `.gc` and gives a role, else the parent of the
- * leftmost part that looks like an agent's directory (`loose`). Windows and POSIX spellings read alike. A directory of
- * the town without a role, such as the root or a rig's root, is `unknown`, with its rig.
+ * The agent of a working directory, by the path parts below the town root. The root is `town`, else the outermost prefix
+ * with a role that ends in `gt` or is followed by `.gc`, else the parent of the leftmost part that is an agent's directory
+ * (`loose`). Windows and POSIX paths are equal. A directory of the town without a role, such as a rig's root, is `unknown`.
  */
 export const fromCwd = (cwd: string, options: PathOptions = {}): CwdReading => {
   const path = parsePath(cwd)
@@ -186,7 +184,7 @@ export const fromCwd = (cwd: string, options: PathOptions = {}): CwdReading => {
   return length === undefined ? byAnchor(path) : read(path, length, "town")
 }
 
-/** One line of seed 004's table: its Python source as written, the same in JavaScript, and the role it stands for. */
+/** A pattern of a role: its Python source, and the same in JavaScript. */
 export interface CwdRolePattern {
   readonly source: string
   readonly pattern: RegExp
@@ -194,9 +192,8 @@ export interface CwdRolePattern {
 }
 
 /**
- * The `CWD_ROLE_PATTERNS` of seed 004, in its order: the first that is found anywhere in the path wins. Kept as the
- * loosest evidence; of the 27 layouts that gastown has they read 14. `\w` is Unicode in Python and ASCII in JavaScript,
- * hence the spelled out class.
+ * Patterns of paths, in order of priority; the weakest evidence: they find 14 of the 27 layouts of gastown
+ * (docs/adr/005-turns-and-roles.md). `\w` is Unicode in Python, hence the longer class here.
  */
 export const CWD_ROLE_PATTERNS: ReadonlyArray<CwdRolePattern> = [
   { source: String.raw`/deacon$`, pattern: /\/deacon$/u, role: "deacon" },
@@ -208,13 +205,13 @@ export const CWD_ROLE_PATTERNS: ReadonlyArray<CwdRolePattern> = [
   { source: String.raw`/polecats/\w+`, pattern: /\/polecats\/[\p{L}\p{N}_]+/u, role: "polecat" }
 ]
 
-/** The role by seed 004's patterns alone, on the path as it is written (a trailing slash or `\` defeats them). */
+/** The role by the patterns alone. A path with `\` or a trailing slash has none. */
 export const roleBySeedPatterns = (cwd: string): Role | undefined =>
   CWD_ROLE_PATTERNS.find(({ pattern }) => pattern.test(cwd))?.role
 
 const RIG_DIRECTORIES: ReadonlySet<string> = new Set(["mayor", "witness", "refinery", "polecats", "crew"])
 
-/** An encoded name keeps no border between `road-warrior` and `road/warrior`: such names are left out. */
+/** A worker's name; undefined where it is ambiguous: `road-warrior` and `road/warrior` have the same encoding. */
 const workerName = (role: "polecat" | "crew", words: ReadonlyArray<string>, rig: string): string | undefined => {
   const joined = words.join("-")
   if (words.length === 1) return joined
@@ -254,9 +251,9 @@ const townWords = (words: ReadonlyArray<string>): Identity | undefined => {
 }
 
 /**
- * Reads the role from the name of a Pi session directory, such as `--home-ubuntu-gt-deacon--`. Pi writes `-` for every
- * separator, so this is for sessions whose header has no working directory, and it speaks only when the name holds the
- * town (`town`, a word `gt`, or `.gc`); a worker's name with a `-` in it is left out where it cannot be told apart.
+ * The agent in the name of a Pi session directory, such as `--home-ubuntu-gt-deacon--`, for sessions whose header has no
+ * working directory. Pi writes `-` for every separator. Undefined unless the name contains the town (`town`, a part `gt`,
+ * or `.gc`); ambiguous names of workers are omitted.
  */
 export const fromSessionDirName = (name: string, options: PathOptions = {}): Identity | undefined => {
   const encoded = /^--(.*)--$/su.exec(name)?.[1]
@@ -274,9 +271,8 @@ export const fromSessionDirName = (name: string, options: PathOptions = {}): Ide
 }
 
 /**
- * Reads an agent's address as gt writes it: `mayor`, `deacon`, `deacon/boot`, `deacon/dogs/alpha`, `gastown/witness`,
- * `gastown/crew/max`, `gastown/polecats/nux` and the short `gastown/nux` (a polecat). A bare role word is an address
- * whose rig or name is not said.
+ * The agent of an address of gt: `mayor`, `deacon`, `deacon/boot`, `deacon/dogs/alpha`, `gastown/witness`,
+ * `gastown/crew/max`, `gastown/polecats/nux`, its short form `gastown/nux`, or a role alone.
  */
 export const parseAddress = (text: string): Identity | undefined => {
   const parts = text.split("/").filter((part) => part !== "")
@@ -298,15 +294,15 @@ export const parseAddress = (text: string): Identity | undefined => {
 
 const AGENTS: ReadonlyArray<Role> = ["mayor", "deacon", "boot", "dog", "witness", "refinery", "crew", "polecat"]
 
-/** The identity that a role word alone gives, in any case; `unknown` is no role word. */
+/** The agent of a role in any case, without name and rig; undefined for `unknown` and other words. */
 export const roleWord = (word: string): Identity | undefined => {
   const role = AGENTS.find((role) => role === word.toLowerCase())
   return role === undefined ? undefined : identity(role)
 }
 
 /**
- * An agent's address as gt writes it: its place in the town. What is not known is left out at the end (`gastown/crew`),
- * without a rig the role word stands alone; `unknown` has no address.
+ * The address of an agent, as gt writes it. An unknown name is omitted (`gastown/crew`), and without a rig the address is
+ * the role. Undefined for `unknown`.
  */
 export const addressOf = ({ name, rig, role }: Identity): string | undefined => {
   const below = (directory: string) => (name === undefined ? directory : `${directory}/${name}`)

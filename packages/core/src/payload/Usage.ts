@@ -1,6 +1,6 @@
-/** Tokens and money of one model call, as Pi records them. */
+/** Tokens and cost of one model call, as Pi records them. */
 import * as Schema from "effect/Schema"
-import { AnyJson, type Json, type JsonObject, type Loose, isObject, isOptional } from "./Json.ts"
+import { AnyJson, type Json, type JsonObject, type Loose, isObject, isOptional } from "../Json.ts"
 
 export const Cost = Schema.Struct({
   /** US dollars. */
@@ -14,7 +14,7 @@ export const Cost = Schema.Struct({
 })
 export type Cost = typeof Cost.Type
 
-/** Every field is optional: `{}` is enough for Pi to load the message. Counts are tokens. */
+/** Numbers of tokens. Every field is optional: Pi loads a message with `{}`. */
 export const Usage = Schema.Struct({
   input: Schema.optionalKey(Schema.Number),
   output: Schema.optionalKey(Schema.Number),
@@ -28,7 +28,7 @@ export const Usage = Schema.Struct({
 })
 export type Usage = typeof Usage.Type
 
-/** In plain code, since there is so much to guard: of JSON values just what the schema says (tested). */
+/** A guard in plain code, because it is faster than the schema. Tests check that both agree on all JSON values. */
 export const isUsage = (value: Json | undefined): value is Usage & JsonObject => {
   if (!isObject(value)) return false
   const { input, output, cacheRead, cacheWrite, totalTokens, cacheWrite1h, reasoning, cost }: Loose<Usage> = value

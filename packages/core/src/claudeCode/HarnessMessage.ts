@@ -1,42 +1,39 @@
-/**
- * What Claude Code tells the model beside what a person says, by the types that the entries of a session have for it (see
- * ClaudeCodeSession.ts).
- */
-import { PRIME_CUSTOM_TYPE } from "./GasTownBeacon.ts"
-import { type Json, type JsonObject, objectAt, stringAt } from "./Json.ts"
+/** Messages of Claude Code itself to the model: their custom types in sessions, and how transcripts mark them. */
+import { PRIME_CUSTOM_TYPE } from "../gasTown/GasTownBeacon.ts"
+import { type Json, type JsonObject, objectAt, stringAt } from "../Json.ts"
 
-// Types of `custom_message` entries: what stands in the user's place.
+// Types of `custom_message` entries.
 
 /** Instructions and reminders, such as the text of a skill. */
 export const META_TYPE = "claude-code.meta"
-/** What a compaction left of what was said before it. */
+/** The summary of a compaction. */
 export const SUMMARY_TYPE = "claude-code.summary"
-/** A command of the person for Claude Code itself or for the shell, or what it printed. */
+/** A command of the user for Claude Code or the shell, or its output. */
 export const COMMAND_TYPE = "claude-code.command"
-/** News of what runs in the background. */
+/** News of background tasks. */
 export const NOTIFICATION_TYPE = "claude-code.notification"
-/** That the person interrupted the answer or refused a call. */
+/** A marker that the user interrupted the answer or rejected a call. */
 export const INTERRUPTION_TYPE = "claude-code.interruption"
 
-/** What a hook told; of one that ran `gt prime` the type is Gas Town's own. */
+/** Output of a hook, except of `gt prime`, which has Gas Town's type. */
 export const HOOK_TYPE = "claude-code.hook"
 
-/** Type of `custom` entries for what else was told; the transcript does not say in what words. */
+/** Type of `custom` entries for attachments whose text is not in the transcript. */
 export const ATTACHMENT_TYPE = "claude-code.attachment"
-/** Type of the last `custom` entry, which says of which version the transcript is. */
+/** Type of the last `custom` entry, which has the transcript's version. */
 export const ORIGIN_TYPE = "claude-code.origin"
 
-/** The mark where an answer was interrupted. */
+/** The marker of an interrupted answer. */
 export const INTERRUPTED = "[Request interrupted by user]"
 const MARKS = new Set([INTERRUPTED, "[Request interrupted by user for tool use]"])
 
-/** Whether a text says that the person interrupted something, and nothing else. */
+/** Whether a text is a marker of an interruption and nothing else. */
 export const isInterruption = (text: string): boolean => MARKS.has(text.trim())
 
 const COMMAND = /^<(?:command-(?:name|message)|local-command-(?:stdout|stderr|caveat)|bash-(?:input|stdout|stderr))>/u
 const NOTIFICATION = /^<(?:task-notification|system-reminder)>/u
 
-/** The type of what a user's line says; undefined where a person said it. */
+/** The custom type of a user's line; undefined when the user wrote it. */
 export const typeOf = (line: JsonObject, text: string): string | undefined => {
   if (line["isCompactSummary"] === true) return SUMMARY_TYPE
   if (isInterruption(text)) return INTERRUPTION_TYPE
@@ -45,18 +42,18 @@ export const typeOf = (line: JsonObject, text: string): string | undefined => {
   return isHuman(line) && !NOTIFICATION.test(text) ? undefined : NOTIFICATION_TYPE
 }
 
-/** Something told as an attachment in words that the transcript has. */
+/** An attachment whose text is in the transcript. */
 export interface Attached {
-  /** As in the transcript: a text, or texts and blocks. */
+  /** As in the transcript: a text, or a list of texts and blocks. */
   readonly content: Json
-  /** Undefined where a person said it. */
+  /** Undefined when the user wrote it. */
   readonly customType: string | undefined
 }
 
-/** Events whose hooks speak to the model by what they print. */
+/** Events whose hooks send their output to the model. */
 const SPEAKING = new Set<Json | undefined>(["SessionStart", "UserPromptSubmit"])
 
-/** What an attachment says; undefined where its words are not in the transcript. */
+/** The content of an attachment; undefined when its text is not in the transcript. */
 export const attached = (attachment: JsonObject): Attached | undefined => {
   const { commandMode = "prompt", content = "", prompt = "" } = attachment
   switch (attachment["type"]) {
@@ -76,4 +73,4 @@ export const attached = (attachment: JsonObject): Attached | undefined => {
   }
 }
 
-const isHuman = (told: JsonObject): boolean => (stringAt(objectAt(told, "origin") ?? {}, "kind") ?? "human") === "human"
+const isHuman = (line: JsonObject): boolean => (stringAt(objectAt(line, "origin") ?? {}, "kind") ?? "human") === "human"

@@ -1,10 +1,9 @@
 /**
- * Messages: what stands in `message` of a message entry, by role. Required is what Pi needs in order to load the
- * message and go on (found by leaving fields out of files given to Pi 0.78.0 and 1.5.2); everything else is optional.
- * Unknown fields are allowed and kept.
+ * Schemas of messages by role: the `message` of message entries. Fields that Pi 0.78.0 and 1.5.2 load a message without
+ * are optional (found by removing each). Unknown fields are allowed and kept.
  */
 import * as Schema from "effect/Schema"
-import { AnyJson } from "./Json.ts"
+import { AnyJson } from "../Json.ts"
 import { UnknownBlock } from "./ContentBlock.ts"
 import { Usage } from "./Usage.ts"
 
@@ -50,7 +49,7 @@ export const ToolResultMessage = Schema.Struct({
   content: Blocks,
   toolName: Schema.optionalKey(Schema.String),
   isError: Schema.optionalKey(Schema.Boolean),
-  /** Tool-specific; extensions keep snapshots of their state here (seed 001). */
+  /** Depends on the tool; extensions keep snapshots of their state here. */
   details: Schema.optionalKey(AnyJson),
   timestamp: Timestamp,
   /** 1.5 */
@@ -69,13 +68,13 @@ export const BashExecutionMessage = Schema.Struct({
   cancelled: Schema.optionalKey(Schema.Boolean),
   truncated: Schema.optionalKey(Schema.Boolean),
   fullOutputPath: Schema.optionalKey(Schema.String),
-  /** `!!command`: kept out of the context. */
+  /** `!!command`: not in the context. */
   excludeFromContext: Schema.optionalKey(Schema.Boolean),
   timestamp: Timestamp
 })
 export type BashExecutionMessage = typeof BashExecutionMessage.Type
 
-/** In files from version 2 migration, and in contexts (made from `custom_message` entries). */
+/** In files migrated from version 2, and in contexts: the message of a `custom_message` entry. */
 export const CustomMessage = Schema.Struct({
   role: Schema.Literal("custom"),
   customType: Schema.optionalKey(Schema.String),
@@ -90,7 +89,7 @@ export type CustomMessage = typeof CustomMessage.Type
 export const SystemMessage = Schema.Struct({
   role: Schema.Literal("system"),
   content: StringOrBlocks,
-  /** A null takes the section away. */
+  /** Null removes the section. */
   sections: Schema.optionalKey(Schema.Record(Schema.String, Schema.NullOr(Schema.String))),
   toolsAdded: Schema.optionalKey(
     Schema.Array(
@@ -106,7 +105,7 @@ export const SystemMessage = Schema.Struct({
 })
 export type SystemMessage = typeof SystemMessage.Type
 
-/** Never in a file: stands for a `compaction` entry in a context. */
+/** Only in contexts: the message of a `compaction` entry. */
 export const CompactionSummaryMessage = Schema.Struct({
   role: Schema.Literal("compactionSummary"),
   summary: Schema.String,
@@ -115,7 +114,7 @@ export const CompactionSummaryMessage = Schema.Struct({
 })
 export type CompactionSummaryMessage = typeof CompactionSummaryMessage.Type
 
-/** Never in a file: stands for a `branch_summary` entry in a context. */
+/** Only in contexts: the message of a `branch_summary` entry. */
 export const BranchSummaryMessage = Schema.Struct({
   role: Schema.Literal("branchSummary"),
   summary: Schema.String,
@@ -124,7 +123,7 @@ export const BranchSummaryMessage = Schema.Struct({
 })
 export type BranchSummaryMessage = typeof BranchSummaryMessage.Type
 
-/** Messages that a session file may hold. */
+/** Messages in session files. */
 export const StoredMessage = Schema.Union([
   UserMessage,
   AssistantMessage,

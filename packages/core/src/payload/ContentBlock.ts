@@ -1,6 +1,6 @@
 /** Content blocks of messages, as Pi 0.78.0 to 1.5.2 write them. Unknown fields are allowed and kept. */
 import * as Schema from "effect/Schema"
-import { AnyJson, AnyJsonObject, type Loose, isOptional } from "./Json.ts"
+import { AnyJson, AnyJsonObject, type Loose, isOptional } from "../Json.ts"
 
 export const TextBlock = Schema.Struct({
   type: Schema.Literal("text"),
@@ -27,26 +27,26 @@ export type ImageBlock = typeof ImageBlock.Type
 
 export const ToolCallBlock = Schema.Struct({
   type: Schema.Literal("toolCall"),
-  /** May be empty: pi-rust writes `""` for some providers (seed 004). */
+  /** May be empty: pi-rust writes `""` for some providers. */
   id: Schema.String,
   name: Schema.String,
   arguments: AnyJsonObject,
   thoughtSignature: Schema.optionalKey(Schema.String),
   /** 1.5 */
   namespace: Schema.optionalKey(Schema.String),
-  /** 1.5: the model's arguments were no JSON; `arguments` is then `{}`. */
+  /** 1.5: the model's arguments were not JSON; `arguments` is then `{}`. */
   argumentsError: Schema.optionalKey(AnyJson)
 })
 export type ToolCallBlock = typeof ToolCallBlock.Type
 
-/** Blocks of types this library does not know; they are passed through. */
+/** A block of any type; unknown ones are kept. */
 export const UnknownBlock = Schema.Struct({ type: Schema.String })
 export type UnknownBlock = typeof UnknownBlock.Type
 
 export const UserBlock = Schema.Union([TextBlock, ImageBlock])
 export const AssistantBlock = Schema.Union([TextBlock, ThinkingBlock, ToolCallBlock])
 
-// Guards in plain code, since there is so much to guard: of JSON values each says just what its schema says (tested).
+// Guards in plain code, because they are faster than the schemas. Tests check that both agree on all JSON values.
 
 export const isTextBlock = (value: UnknownBlock): value is TextBlock => {
   const { type, text, textSignature }: Loose<TextBlock> = value

@@ -1,7 +1,7 @@
 /** Roles of Gas Town agents. */
 import * as Schema from "effect/Schema"
 
-/** The roles of gastown (`internal/cmd/role.go`). `unknown`: no agent, or an agent that cannot be identified. */
+/** The roles of gastown (`internal/cmd/role.go`). `unknown`: no agent, or one that is not identified. */
 export const Role = Schema.Literals([
   "mayor",
   "deacon",

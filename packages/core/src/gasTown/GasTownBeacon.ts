@@ -1,18 +1,17 @@
 /**
- * Gas Town roles from texts: the startup beacon that a launcher puts before a session's first prompt, and the context
- * that `gt prime` injects.
+ * Reads Gas Town roles from texts: the startup beacon that a launcher writes before a session's first prompt, and the
+ * context that `gt prime` adds. Only the first line of a text counts: mails, tool results and users quote beacons later.
  *
- * Only the first line of a text counts, since mails, tool results and people quote beacons further down. Sources:
- * gastown `internal/session/startup.go` (beacon), `internal/cmd/prime_session.go` (`role:` line),
+ * Sources: gastown `internal/session/startup.go` (beacon), `internal/cmd/prime_session.go` (`role:` line),
  * `internal/templates/roles/*.md.tmpl` (headings), gascity `internal/runtime/beacon.go`.
  */
 import { type Identity, identity, parseAddress, roleWord } from "./GasTownPath.ts"
 
 /**
- * How the line is written: `startup` says `polecat nux (rig: gastown) <- witness`, `path` (until February 2026)
- * `gastown/polecats/nux <- witness`, `role` is gt prime's `role:<actor> pid:<n> session:<id>`, `custom` a launcher's
- * own words after the recipient, `city` a Gas City beacon, `training` the `[GAS TOWN ROLE: x]` that heads prompts made
- * for training and evaluating models.
+ * The format of the line. `startup`: `polecat nux (rig: gastown) <- witness`. `path` (until February 2026):
+ * `gastown/polecats/nux <- witness`. `role`: gt prime's `role:<actor> pid:<n> session:<id>`. `custom`: a launcher's own text
+ * after the recipient. `city`: a Gas City beacon. `training`: the `[GAS TOWN ROLE: x]` of prompts for training and
+ * evaluating models.
  */
 export type BeaconForm = "startup" | "path" | "role" | "custom" | "city" | "training"
 
@@ -24,11 +23,11 @@ export interface Beacon extends Identity {
   readonly topic?: string
   /** The molecule (workflow) that the agent was started for. */
   readonly molecule?: string
-  /** The Gas City that speaks. */
+  /** The Gas City that wrote the beacon. */
   readonly city?: string
 }
 
-/** The `customType` of the message in which gastown's Pi hook keeps `gt prime`; its mails come as `gastown-mail`. */
+/** The `customType` of messages in which gastown's Pi hook writes `gt prime`. */
 export const PRIME_CUSTOM_TYPE = "gastown-prime"
 
 const TAG = /^\[\s*gas\s+town\s*\]\s*/iu
@@ -37,7 +36,7 @@ const ROLE_LINE = /^(?:\[\s*gas\s+town\s*\]|gas\s+town)\s+role:(\S+)/iu
 const CITY = /^\[([^\]]+)\]\s+(\S+)\s+\u2022\s+(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})\s*$/u
 const RECIPIENT = /^(\p{L}+)(?:\s+([^\s()]+))?(?:\s+\(rig:(?=\s*[^\s()])([^()]+)\))?$/u
 const CUSTOM = /^(\p{L}+)(?:\s+([^\s().,:;!]+))?(?:\s+\(rig:(?=\s*[^\s()])([^()]+)\))?(?=[.,:;!]|\s*$)/u
-/** The second spelling is the bullet's UTF-8 read as Windows-1252, as logs of Pi's Rust port have it. */
+/** A bullet, or its UTF-8 read as Windows-1252, as in logs of Pi's Rust port. */
 const BULLET = /(?<=\s)(?:\u2022|\u00e2\u20ac\u00a2)(?=\s)/u
 const HEADING = /^#\s+(\p{L}+)(?:\s+\p{L}+)?\s+context\s*$/iu
 
@@ -57,7 +56,7 @@ const TOPICS: ReadonlySet<string> = new Set([
 
 const firstLine = (text: string): string => text.slice(0, Math.max(text.search(/[\r\n]|$/u), 0)).trim()
 
-/** Only workers have a name and only rig roles a rig: `[GAS TOWN] deacon down` is talk about the deacon. */
+/** Only workers have a name and only rig roles a rig: `[GAS TOWN] deacon down` is not a beacon of the deacon. */
 const agent = (word: string | undefined, name: string | undefined, rig: string | undefined): Identity | undefined => {
   const role = roleWord(word ?? "")?.role
   if (role === undefined) return undefined
@@ -98,7 +97,7 @@ const custom = (line: string): Beacon | undefined => {
   return complete || who.rig !== undefined ? { ...who, form: "custom" } : undefined
 }
 
-/** `hello-world/gastown.polecat-2`: rig, import binding, role, pool number. Other names of an agent tell no role. */
+/** `hello-world/gastown.polecat-2`: rig, import binding, role, pool number. Other names have no role. */
 const city = (line: string): Beacon | undefined => {
   const [, name, who, timestamp] = CITY.exec(line) ?? []
   if (name === undefined || who === undefined || timestamp === undefined) return undefined
@@ -117,7 +116,7 @@ const roleLine = (line: string): Beacon | undefined => {
   return who === undefined ? undefined : { ...who, form: "role" }
 }
 
-/** Reads the beacon in the first line of a message, in any form; undefined where there is none or it names no role. */
+/** The beacon in the first line of a message, in any form; undefined where there is none or it has no role. */
 export const parse = (text: string): Beacon | undefined => {
   const line = firstLine(text)
   const training = TRAINING.exec(line)?.[1]
@@ -134,13 +133,13 @@ export const parse = (text: string): Beacon | undefined => {
   return found ?? city(line)
 }
 
-/** Where the prime's own words end: the hook appends mails to the same text. */
+/** End of the prime: the hook appends mails to the same text. */
 const REMINDER = "<system-reminder>"
 const PRIME_LINES_MAX = 40
 
 /**
- * Reads the role from the text of a `gastown-prime` message: its `role:` line, else its first heading, such as
- * `# Deacon Context`. Mails never count: they quote other agents' primes.
+ * The agent in the text of a `gastown-prime` message: from its `role:` line, else from its first heading, such as
+ * `# Deacon Context`. Mails are ignored: they quote other agents' primes.
  */
 export const parsePrime = (text: string): Identity | undefined => {
   for (const line of text.split(/\r\n|[\r\n]/u, PRIME_LINES_MAX)) {

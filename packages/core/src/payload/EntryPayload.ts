@@ -1,18 +1,19 @@
 /**
- * Schemas of every entry type that Pi 0.78.0 to 1.5.2 writes. They are guards over the decoded line: what they accept
- * keeps its unknown fields, and an entry of an unknown type is an `UnknownEntry`, never an error.
+ * Schemas of the entry types that Pi 0.78.0 to 1.5.2 writes. They check a decoded line and convert nothing: unknown fields
+ * are kept. An entry of an unknown type is an `UnknownEntry`, not an error.
  */
 import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { UnknownBlock } from "./ContentBlock.ts"
-import { AnyJson, type JsonObject } from "./Json.ts"
+import * as EntryType from "../EntryType.ts"
+import { AnyJson, type JsonObject } from "../Json.ts"
 import { StoredMessage, SystemMessage } from "./Message.ts"
-import { type SessionEntry } from "./SessionLine.ts"
+import { type SessionEntry } from "../SessionLine.ts"
 import { Usage } from "./Usage.ts"
 
 const base = {
-  /** Eight hexadecimal digits when Pi made it; any unique string will do. Absent in version 1. */
+  /** Pi writes eight hexadecimal digits and reads any unique string. Absent in version 1. */
   id: Schema.optionalKey(Schema.String),
   /** Null for a root. Absent in version 1. */
   parentId: Schema.optionalKey(Schema.NullOr(Schema.String)),
@@ -43,9 +44,9 @@ export const Compaction = Schema.Struct({
   ...base,
   type: Schema.Literal("compaction"),
   summary: Schema.String,
-  /** First entry of the branch that stays in the context; its own id keeps none (1.5). */
+  /** First entry of the branch that stays in the context; the compaction's own id: none does (1.5). */
   firstKeptEntryId: Schema.optionalKey(Schema.String),
-  /** Version 1: index into the file's entries, the header being 0. */
+  /** Version 1: index of the entry in the file; the header has index 0. */
   firstKeptEntryIndex: Schema.optionalKey(Schema.Number),
   tokensBefore: Schema.optionalKey(Schema.Number),
   details: Schema.optionalKey(AnyJson),
@@ -59,7 +60,7 @@ export type Compaction = typeof Compaction.Type
 export const BranchSummary = Schema.Struct({
   ...base,
   type: Schema.Literal("branch_summary"),
-  /** 0.78: the entry navigated to, or "root"; 1.5: the leaf that was left, or "root". */
+  /** 0.78: the new leaf; 1.5: the old leaf; "root" where there is none. */
   fromId: Schema.String,
   summary: Schema.String,
   details: Schema.optionalKey(AnyJson),
@@ -118,7 +119,7 @@ export const UsageEntry = Schema.Struct({
 })
 export type UsageEntry = typeof UsageEntry.Type
 
-/** 1.5: takes an earlier entry out of the context (null) or replaces its content. */
+/** 1.5: removes an earlier entry from the context (null) or replaces its content. */
 export const ContextEdit = Schema.Struct({
   ...base,
   type: Schema.Literal("context_edit"),
@@ -142,17 +143,11 @@ export const EntryPayload = Schema.Union([
 ]).pipe(Schema.toTaggedUnion("type"))
 export type EntryPayload = typeof EntryPayload.Type
 
-/** The entry types of `EntryPayload`. */
-export const KNOWN_TYPES: ReadonlySet<string> = new Set(Object.keys(EntryPayload.cases))
-
-/**
- * An entry of a type that none of the known Pis writes; kept, in the tree, never in the context. Nothing but the type
- * is known of it, so nothing else can be wrong.
- */
+/** An entry of a type that no known Pi writes: kept and in the tree, never in the context. Only its type is checked. */
 export const UnknownEntry = Schema.Struct({ type: Schema.String })
 export type UnknownEntry = typeof UnknownEntry.Type
 
-/** An entry of a known type whose payload is not what that type holds. */
+/** An entry of a known type whose payload does not fit the schema. */
 export class InvalidEntry extends Schema.TaggedError<InvalidEntry>()("InvalidEntry", {
   line: Schema.Int,
   byteOffset: Schema.Int,
@@ -169,11 +164,11 @@ const decodeKnown = Schema.decodeUnknownExit(EntryPayload)
 const isKnown = Schema.is(EntryPayload)
 const isUnknownEntry = Schema.is(UnknownEntry)
 
-/** Checks a decoded entry; the value that succeeds is the very object, unknown fields included. */
+/** Checks the payload of an entry. Returns it with unknown fields; fails with `InvalidEntry`. */
 export const decode = (entry: SessionEntry): Result.Result<EntryPayload | UnknownEntry, InvalidEntry> => {
   const value: JsonObject = entry.decode()
   if (isKnown(value)) return Result.succeed(value)
-  if (!KNOWN_TYPES.has(entry.type) && isUnknownEntry(value)) return Result.succeed(value)
+  if (!EntryType.isKnown(entry.type) && isUnknownEntry(value)) return Result.succeed(value)
   const exit = decodeKnown(value)
   const issue = Exit.isFailure(exit) ? String(exit.cause.reasons.map((r) => ("error" in r ? r.error.message : ""))) : ""
   return Result.fail(
