@@ -32,12 +32,12 @@ import { StoreLock } from "./StoreLock.ts"
 import * as StoreReader from "./StoreReader.ts"
 import * as StoreVerify from "./StoreVerify.ts"
 import * as StoreWriter from "./StoreWriter.ts"
-import * as Cutover from "./internal/cutover.ts"
-import { moveActive, readActive } from "./internal/activeStoreFile.ts"
-import { renameDurably, sizeOf } from "./internal/durable.ts"
-import { otherSession, readManifest } from "./internal/manifestFile.ts"
-import * as Staging from "./internal/staging.ts"
-import * as Unmarked from "./internal/unmarked.ts"
+import * as Cutover from "./migrate/cutover.ts"
+import { moveActive, readActive } from "./files/activeStoreFile.ts"
+import { renameDurably, sizeOf } from "./files/durable.ts"
+import { otherSession, readManifest } from "./files/manifestFile.ts"
+import * as Staging from "./migrate/staging.ts"
+import * as Unmarked from "./migrate/unmarked.ts"
 
 /** A session of this id has a store already. */
 export class StoreExists extends Schema.TaggedError<StoreExists>()("StoreExists", { path: Schema.String }) {

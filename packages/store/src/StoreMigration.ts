@@ -37,16 +37,16 @@ import * as StoreReader from "./StoreReader.ts"
 import * as StoreVerify from "./StoreVerify.ts"
 import * as StoreWriter from "./StoreWriter.ts"
 import { type Snapshot } from "./wire/WireField.ts"
-import { moveActive, readActive } from "./internal/activeStoreFile.ts"
-import * as Cutover from "./internal/cutover.ts"
-import { sizeOf } from "./internal/durable.ts"
-import { type ForeignFormat, readBytes, snapshotOf, writeBytes } from "./internal/foreignStore.ts"
-import { type SourceChange, changeOf, changeSince, lastTold } from "./internal/sourceChange.ts"
-import { type Inspected, type SourceFinding, inspect } from "./internal/sourceSession.ts"
-import { readManifest, stepped, writeManifest } from "./internal/manifestFile.ts"
-import { check, fill } from "./internal/containerBuild.ts"
-import * as Staging from "./internal/staging.ts"
-import * as Unmarked from "./internal/unmarked.ts"
+import { moveActive, readActive } from "./files/activeStoreFile.ts"
+import * as Cutover from "./migrate/cutover.ts"
+import { sizeOf } from "./files/durable.ts"
+import { type ForeignFormat, readBytes, snapshotOf, writeBytes } from "./migrate/foreignStore.ts"
+import { type SourceChange, changeOf, changeSince, lastTold } from "./migrate/sourceChange.ts"
+import { type Inspected, type SourceFinding, inspect } from "./migrate/sourceSession.ts"
+import { readManifest, stepped, writeManifest } from "./files/manifestFile.ts"
+import { check, fill } from "./migrate/containerBuild.ts"
+import * as Staging from "./migrate/staging.ts"
+import * as Unmarked from "./migrate/unmarked.ts"
 
 /** The source is no session of format version 3, or its id names no file. Nothing was changed; it stays as it is. */
 export class MigrationRefused extends Schema.TaggedError<MigrationRefused>()("MigrationRefused", {
@@ -70,7 +70,7 @@ export class VerificationFailed extends Schema.TaggedError<VerificationFailed>()
   }
 }
 
-export type { SourceChange } from "./internal/sourceChange.ts"
+export type { SourceChange } from "./migrate/sourceChange.ts"
 
 /** How to migrate. */
 export interface MigrateOptions {

@@ -22,9 +22,9 @@ import { Sqlite } from "@pi-sessions/sqlite/Sqlite"
 import { type OpenError, SessionStore } from "./SessionStore.ts"
 import * as SqliteV1 from "./SqliteV1.ts"
 import * as StoreLayout from "./StoreLayout.ts"
-import * as ActiveElsewhere from "./internal/activeElsewhere.ts"
-import { databasesBelow } from "./internal/databasesBelow.ts"
-import { namesSession, pageBytesOf } from "./internal/firstPage.ts"
+import * as ActiveElsewhere from "./source/activeElsewhere.ts"
+import { databasesBelow } from "./source/databasesBelow.ts"
+import { namesSession, pageBytesOf } from "./source/firstPage.ts"
 
 /** The location of a container by its path (`.../<session-id>.v2`); undefined for any other path. */
 export const locationOf = (path: Path.Path, container: string): StoreLayout.StoreLocation | undefined => {

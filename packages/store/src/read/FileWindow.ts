@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
 import { type StoreIoError } from "../StoreError.ts"
-import { readInto } from "./durable.ts"
+import { readInto } from "../files/durable.ts"
 
 const BUFFER_BYTES = 1 << 20
 

@@ -9,7 +9,7 @@ import { type Sqlite } from "@pi-sessions/sqlite/Sqlite"
 import * as SqliteV1 from "../SqliteV1.ts"
 import { type StoreIoError } from "../StoreError.ts"
 import { type Snapshot } from "../wire/WireField.ts"
-import { openFile, readAt, renameDurably, sync, withFile, writeFully } from "./durable.ts"
+import { openFile, readAt, renameDurably, sync, withFile, writeFully } from "../files/durable.ts"
 
 /** What a container is migrated from and rolled back to. */
 export type ForeignFormat = "jsonl_v3" | "sqlite_v1"

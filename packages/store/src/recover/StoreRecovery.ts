@@ -10,12 +10,12 @@ import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
 import * as Option from "effect/Option"
 import * as Path from "effect/Path"
-import type * as Manifest from "./wire/Manifest.ts"
-import * as MigrationLedger from "./MigrationLedger.ts"
-import { StoreDamaged, StoreFailed, type StoreIoError, fromPlatform } from "./StoreError.ts"
-import { type StoreLayout } from "./StoreLayout.ts"
-import { SETTLED } from "./StoreState.ts"
-import { type Head } from "./wire/WireField.ts"
+import type * as Manifest from "../wire/Manifest.ts"
+import * as MigrationLedger from "../MigrationLedger.ts"
+import { StoreDamaged, StoreFailed, type StoreIoError, fromPlatform } from "../StoreError.ts"
+import { type StoreLayout } from "../StoreLayout.ts"
+import { SETTLED } from "../StoreState.ts"
+import { type Head } from "../wire/WireField.ts"
 import {
   makeDirectory,
   readAt,
@@ -25,13 +25,13 @@ import {
   syncDirectory,
   withFile,
   writeFully
-} from "./internal/durable.ts"
-import { readIndex } from "./internal/indexRecovery.ts"
-import { otherSession, readManifest, revised, stepped, writeManifest } from "./internal/manifestFile.ts"
-import { rebuildManifest } from "./internal/manifestRecovery.ts"
-import { type OpenSegment, type OpenTail, readTail } from "./internal/openTail.ts"
-import { type Repair } from "./internal/repair.ts"
-import { scanSegment } from "./internal/segmentScan.ts"
+} from "../files/durable.ts"
+import { readIndex } from "./indexRecovery.ts"
+import { otherSession, readManifest, revised, stepped, writeManifest } from "../files/manifestFile.ts"
+import { rebuildManifest } from "./manifestRecovery.ts"
+import { type OpenSegment, type OpenTail, readTail } from "./openTail.ts"
+import { type Repair } from "./repair.ts"
+import { scanSegment } from "../read/segmentScan.ts"
 
 /** A container in which all invariants hold, and what a writer needs to go on. */
 export interface Recovered {

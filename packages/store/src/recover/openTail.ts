@@ -9,12 +9,12 @@ import { chainHash } from "../wire/SegmentFrame.ts"
 import { StoreDamaged, type StoreIoError } from "../StoreError.ts"
 import { type StoreLayout, numberOf } from "../StoreLayout.ts"
 import { type Head } from "../wire/WireField.ts"
-import { listNames, sizeOf, withFile } from "./durable.ts"
-import { follows, headOf } from "./frameLink.ts"
+import { listNames, sizeOf, withFile } from "../files/durable.ts"
+import { follows, headOf } from "../wire/frameLink.ts"
 import * as Quarantine from "./quarantine.ts"
 import { type Repair } from "./repair.ts"
-import { sealedAt } from "./sealing.ts"
-import { scanSegment } from "./segmentScan.ts"
+import { sealedAt } from "../wire/sealing.ts"
+import { scanSegment } from "../read/segmentScan.ts"
 
 /** The segment that is not sealed yet. */
 export interface OpenSegment {

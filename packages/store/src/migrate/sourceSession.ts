@@ -8,7 +8,7 @@ import { isShort } from "../wire/SegmentFrame.ts"
 import { isSafeId } from "../StoreLayout.ts"
 import { type Snapshot } from "../wire/WireField.ts"
 import { type FrameException, type FrameExceptions, sessionIdOf, wholeLines } from "./FrameAssembler.ts"
-import { detached } from "./detached.ts"
+import { detached } from "../wire/detached.ts"
 import { snapshotter } from "./foreignStore.ts"
 
 /** Why a session is not migrated, and where. */

@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
 import * as OffsetRow from "../wire/OffsetRow.ts"
 import { type StoreIoError } from "../StoreError.ts"
-import { readAt } from "./durable.ts"
+import { readAt } from "../files/durable.ts"
 
 /** A row of the index is damaged, out of order or not there any more. */
 export class IndexUnusable extends Data.TaggedError("IndexUnusable")<{ readonly byteOffset: number }> {}

@@ -4,8 +4,8 @@ import type * as FileSystem from "effect/FileSystem"
 import * as Option from "effect/Option"
 import { type StoreIoError } from "../StoreError.ts"
 import { type StoreLayout } from "../StoreLayout.ts"
-import { rowsIn } from "./IndexFile.ts"
-import { readAt, sizeOf, withFile } from "./durable.ts"
+import { rowsIn } from "../read/IndexFile.ts"
+import { readAt, sizeOf, withFile } from "../files/durable.ts"
 import { type Report } from "./findings.ts"
 
 /** How far the index was compared. */

@@ -10,7 +10,7 @@ import { StoreDamaged, type StoreIoError } from "../StoreError.ts"
 import { type StoreLayout } from "../StoreLayout.ts"
 import { type IllegalTransition, type StoreState, transition } from "../StoreState.ts"
 import { readWhole, replaceFile, settleName } from "./durable.ts"
-import { gapIn } from "./sealing.ts"
+import { gapIn } from "../wire/sealing.ts"
 
 /** What is wrong with a record of session `found` in the store of session `sessionId`. */
 export const otherSession = (found: string, sessionId: string): string =>

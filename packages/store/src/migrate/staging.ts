@@ -9,8 +9,8 @@ import * as MigrationLedger from "../MigrationLedger.ts"
 import { type StoreIoError, fromPlatform } from "../StoreError.ts"
 import * as StoreLayout from "../StoreLayout.ts"
 import { type Snapshot } from "../wire/WireField.ts"
-import { listNames, makeDirectory, renameDurably, sizeOf, syncDirectory } from "./durable.ts"
-import { nowInstant, readManifest, writeManifest } from "./manifestFile.ts"
+import { listNames, makeDirectory, renameDurably, sizeOf, syncDirectory } from "../files/durable.ts"
+import { nowInstant, readManifest, writeManifest } from "../files/manifestFile.ts"
 
 type Needs = FileSystem.FileSystem | Path.Path
 

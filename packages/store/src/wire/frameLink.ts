@@ -1,14 +1,7 @@
 /** How one frame follows another: INV-002 and INV-005 for neighbours, and making those that do. */
-import * as OffsetRow from "../wire/OffsetRow.ts"
-import {
-  type FrameFields,
-  type FrameInput,
-  GENESIS,
-  type SegmentFrame,
-  chainHash,
-  encode
-} from "../wire/SegmentFrame.ts"
-import { type Head } from "../wire/WireField.ts"
+import * as OffsetRow from "./OffsetRow.ts"
+import { type FrameFields, type FrameInput, GENESIS, type SegmentFrame, chainHash, encode } from "./SegmentFrame.ts"
+import { type Head } from "./WireField.ts"
 
 /** A frame as the head that the next one must follow. */
 export const headOf = (frame: FrameFields, chainHash: string): Head => ({

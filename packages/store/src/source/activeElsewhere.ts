@@ -5,7 +5,7 @@ import * as Path from "effect/Path"
 import { SessionStore } from "../SessionStore.ts"
 import type * as StoreLayout from "../StoreLayout.ts"
 import { type StoreFormat } from "../wire/WireField.ts"
-import { activeFile } from "./cutover.ts"
+import { activeFile } from "../migrate/cutover.ts"
 
 /** Where a session is, by its marker. */
 export interface ActiveAt extends StoreLayout.StoreLocation {

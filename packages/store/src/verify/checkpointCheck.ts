@@ -7,9 +7,9 @@ import type * as Checkpoint from "../wire/Checkpoint.ts"
 import type * as Manifest from "../wire/Manifest.ts"
 import { type StoreIoError } from "../StoreError.ts"
 import { type StoreLayout } from "../StoreLayout.ts"
-import { openPresent } from "./StoreView.ts"
-import { type CheckpointFile } from "./checkpointFiles.ts"
-import * as CheckpointFold from "./checkpointFold.ts"
+import { openPresent } from "../read/StoreView.ts"
+import { type CheckpointFile } from "../read/checkpointFiles.ts"
+import * as CheckpointFold from "../write/checkpointFold.ts"
 import { type Report } from "./findings.ts"
 
 type Needs = FileSystem.FileSystem | Path.Path

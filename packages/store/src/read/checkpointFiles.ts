@@ -10,7 +10,7 @@ import { type StoreDamaged, type StoreIoError } from "../StoreError.ts"
 import { type StoreLayout, numberOf } from "../StoreLayout.ts"
 import { type Head } from "../wire/WireField.ts"
 import { type StoreView } from "./StoreView.ts"
-import { listNames, readWhole } from "./durable.ts"
+import { listNames, readWhole } from "../files/durable.ts"
 
 type Needs = FileSystem.FileSystem | Path.Path
 

@@ -25,9 +25,9 @@ import { StoreDamaged, StoreIoError, StoreNotFound } from "../StoreError.ts"
 import { type StoreLayout, numberOf } from "../StoreLayout.ts"
 import { type Head } from "../wire/WireField.ts"
 import { IndexFile, rowsIn } from "./IndexFile.ts"
-import { type OpenFile, listNames, openFile, readAt, readWhole, sizeOf } from "./durable.ts"
-import * as FileIdentity from "./fileIdentity.ts"
-import { follows, headOf } from "./frameLink.ts"
+import { type OpenFile, listNames, openFile, readAt, readWhole, sizeOf } from "../files/durable.ts"
+import * as FileIdentity from "../files/fileIdentity.ts"
+import { follows, headOf } from "../wire/frameLink.ts"
 import { scanSegment } from "./segmentScan.ts"
 
 /** A verified frame in memory of its own. */

@@ -18,12 +18,19 @@ import type * as Manifest from "../wire/Manifest.ts"
 import * as MigrationLedger from "../MigrationLedger.ts"
 import { StoreDamaged, StoreFailed, type StoreIoError } from "../StoreError.ts"
 import * as StoreLayout from "../StoreLayout.ts"
-import { moveActive, readActive, settleActive } from "./activeStoreFile.ts"
-import { sizeOf } from "./durable.ts"
+import { moveActive, readActive, settleActive } from "../files/activeStoreFile.ts"
+import { sizeOf } from "../files/durable.ts"
 import { isForeign, readBytes, snapshotOf } from "./foreignStore.ts"
-import { nowInstant, otherSession, readManifest, settleManifest, stepped, writeManifest } from "./manifestFile.ts"
-import { rebuildManifest } from "./manifestRecovery.ts"
-import { type Repair } from "./repair.ts"
+import {
+  nowInstant,
+  otherSession,
+  readManifest,
+  settleManifest,
+  stepped,
+  writeManifest
+} from "../files/manifestFile.ts"
+import { rebuildManifest } from "../recover/manifestRecovery.ts"
+import { type Repair } from "../recover/repair.ts"
 
 type Needs = Sqlite | FileSystem.FileSystem | Path.Path
 type Failure = StoreIoError | StoreDamaged | StoreFailed

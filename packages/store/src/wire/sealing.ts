@@ -1,6 +1,6 @@
 /** Sealed segments as a manifest counts them. */
-import type * as Manifest from "../wire/Manifest.ts"
-import { type Head } from "../wire/WireField.ts"
+import type * as Manifest from "./Manifest.ts"
+import { type Head } from "./WireField.ts"
 
 /** The segment that ends at `head`. */
 export const sealedAt = (head: Head, firstEntrySeq: number, byteLength: number): Manifest.SealedSegment => ({

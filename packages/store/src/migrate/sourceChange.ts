@@ -8,7 +8,7 @@ import * as MigrationLedger from "../MigrationLedger.ts"
 import { type StoreIoError } from "../StoreError.ts"
 import * as StoreLayout from "../StoreLayout.ts"
 import { type Snapshot } from "../wire/WireField.ts"
-import { sizeOf } from "./durable.ts"
+import { sizeOf } from "../files/durable.ts"
 import { isForeign, readBytes, snapshotOf } from "./foreignStore.ts"
 
 type Needs = Sqlite | FileSystem.FileSystem | Path.Path

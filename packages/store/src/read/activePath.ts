@@ -6,10 +6,10 @@ import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
 import { type Json } from "@pi-sessions/core/Json"
 import { type SessionEntry } from "@pi-sessions/core/SessionLine"
-import { type Checkpoint, type EntryRef } from "./wire/Checkpoint.ts"
-import { type OffsetRow } from "./wire/OffsetRow.ts"
-import { type StoreDamaged, type StoreIoError } from "./StoreError.ts"
-import { type StoreView } from "./internal/StoreView.ts"
+import { type Checkpoint, type EntryRef } from "../wire/Checkpoint.ts"
+import { type OffsetRow } from "../wire/OffsetRow.ts"
+import { type StoreDamaged, type StoreIoError } from "../StoreError.ts"
+import { type StoreView } from "./StoreView.ts"
 
 /** Rows first read at once when walking; the number doubles as the walk goes on. */
 const FIRST_ROWS = 320

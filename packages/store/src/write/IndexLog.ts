@@ -8,7 +8,7 @@ import type * as Path from "effect/Path"
 import * as OffsetRow from "../wire/OffsetRow.ts"
 import { type StoreIoError } from "../StoreError.ts"
 import { type IndexExtent } from "../wire/WireField.ts"
-import { AppendLog } from "./AppendLog.ts"
+import { AppendLog } from "../files/AppendLog.ts"
 
 /** Rows are written when about so many bytes of them wait. */
 const WAITING_BYTES = 1 << 16

@@ -7,13 +7,13 @@ import type * as Manifest from "../wire/Manifest.ts"
 import * as OffsetRow from "../wire/OffsetRow.ts"
 import { StoreDamaged, type StoreIoError } from "../StoreError.ts"
 import { type StoreLayout } from "../StoreLayout.ts"
-import { AppendLog } from "./AppendLog.ts"
-import { detached } from "./detached.ts"
-import { readInto, sizeOf, withFile } from "./durable.ts"
+import { AppendLog } from "../files/AppendLog.ts"
+import { detached } from "../wire/detached.ts"
+import { readInto, sizeOf, withFile } from "../files/durable.ts"
 import { type OpenTail } from "./openTail.ts"
 import * as Quarantine from "./quarantine.ts"
 import { type Repair } from "./repair.ts"
-import { scanSegment } from "./segmentScan.ts"
+import { scanSegment } from "../read/segmentScan.ts"
 
 const READ_BYTES = 1 << 20
 
