@@ -1,35 +1,35 @@
 /**
- * Lines of a session file on their way into frames: the header and each entry get one. INV-001 holds for every frame,
- * whatever the lines say: where it would not, an exception says what the frame has instead.
+ * Makes frames from the lines of a session file: one for the header and one for each entry. Every frame satisfies
+ * INV-001; where a line does not, an exception gives the frame's values.
  */
 import { stringAt } from "@pi-sessions/core/Json"
 import { HeaderLine, SessionEntry, type SessionLine } from "@pi-sessions/core/SessionLine"
 import { SessionReader } from "@pi-sessions/core/SessionReader"
 import { type FrameInput } from "../wire/SegmentFrame.ts"
 
-/** What the frame of an entry says otherwise than its line. */
+/** Values of an entry's frame that differ from its line. */
 export type FrameException = Partial<Pick<FrameInput, "entryId" | "parentId" | "missingParentId" | "entryType">>
 
-/** Where the frames of a session do not say what its lines do. */
+/** Exceptions of one session. */
 export interface FrameExceptions {
-  /** By the entry's place among the entries, from 1. */
+  /** By position among the entries, from 1. */
   readonly byEntry: ReadonlyMap<number, FrameException>
-  /** See `SegmentFrame`. */
+  /** As `links_in_lines` of `SegmentFrame`. */
   readonly linksInLines: boolean
 }
 
-/** The id in a header. */
+/** The id in a header; empty when there is none. */
 export const sessionIdOf = (header: HeaderLine): string => stringAt(header.decode(), "id") ?? ""
 
-/** A line of a file, whatever the reader made of it. */
+/** One line of a file, also where the reader split it. */
 interface WholeLine {
-  /** The header or the entry that it is; undefined where it gets no frame of its own. */
+  /** The header or the entry on this line; undefined for a line without a frame of its own. */
   readonly own: HeaderLine | SessionEntry | undefined
   readonly bytes: Uint8Array
   readonly terminated: boolean
 }
 
-/** The lines that a reader gave, each in one piece: of a damaged one it gives several. */
+/** Joins the pieces into which the reader splits a damaged line. */
 export function* wholeLines(lines: ReadonlyArray<SessionLine>, header: HeaderLine | undefined): Generator<WholeLine> {
   for (let from = 0; from < lines.length;) {
     const first = lines[from]!
@@ -48,25 +48,25 @@ export function* wholeLines(lines: ReadonlyArray<SessionLine>, header: HeaderLin
   }
 }
 
-/** Lines of a session file as frames: a line that gets none goes with the entry after it, or with the last one. */
+/** A line without a frame becomes part of the next entry's frame, or of the last one at the end of the file. */
 export class FrameAssembler {
   readonly #reader = new SessionReader()
   readonly #exceptions: FrameExceptions
   readonly #beside: Array<Uint8Array> = []
   #entries = 0
-  /** Held back, for other lines may follow it to the end of the file. */
+  /** Held back, because lines without a frame may follow it at the end of the file. */
   #last: { readonly frame: FrameInput; readonly terminated: boolean } | undefined
 
   constructor(exceptions: FrameExceptions) {
     this.#exceptions = exceptions
   }
 
-  /** The frames that became complete. */
+  /** Returns the frames that became complete. */
   push(chunk: Uint8Array): ReadonlyArray<FrameInput> {
     return this.#take(this.#reader.push(chunk))
   }
 
-  /** The last ones. */
+  /** Returns the remaining frames. */
   end(): ReadonlyArray<FrameInput> {
     const frames = [...this.#take(this.#reader.end())]
     const last = this.#last

@@ -1,31 +1,45 @@
-/** A container on its way to be the active store: filled from a session's bytes, and read again. */
+/** Filling a container that is being built, and checking what it holds. */
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
 import type * as Path from "effect/Path"
+import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { type Sqlite } from "@pi-sessions/sqlite/Sqlite"
 import type * as MigrationEvent from "../wire/MigrationEvent.ts"
 import { type FrameInput } from "../wire/SegmentFrame.ts"
 import { type StoreIoError, type StoreNotFound } from "../StoreError.ts"
-import type * as StoreLayout from "../StoreLayout.ts"
+import { type StoreLayout } from "../StoreLayout.ts"
 import * as StoreReader from "../StoreReader.ts"
 import * as StoreVerify from "../StoreVerify.ts"
-import type * as StoreWriter from "../StoreWriter.ts"
-import { type Snapshot } from "../wire/WireField.ts"
+import * as StoreWriter from "../StoreWriter.ts"
 import { FrameAssembler, type FrameExceptions } from "./FrameAssembler.ts"
 import { snapshotOf } from "./foreignStore.ts"
+import { type MigrateOptions } from "./outcome.ts"
+import { type Inspected } from "./sourceSession.ts"
 
 type Needs = Sqlite | FileSystem.FileSystem | Path.Path
 
-/** Bytes of lines appended together while a container is built. */
+/** Bytes of lines that are appended together. */
 const GROUP_BYTES = 4 << 20
 
-/** Appends a session's bytes to a container, a group of lines at a time. */
+/** Fills a staging container with a session's bytes, and seals, indexes and checkpoints it. */
 export const fill = Effect.fnUntraced(function* (
+  layout: StoreLayout,
+  sessionId: string,
+  bytes: Stream.Stream<Uint8Array, StoreIoError, Needs>,
+  exceptions: FrameExceptions,
+  options: MigrateOptions
+): Effect.fn.Return<void, StoreWriter.AppendError, Needs | Scope.Scope> {
+  const writer = yield* StoreWriter.open(layout, sessionId, options)
+  yield* appendAll(writer, bytes, exceptions, options.onProgress)
+  yield* writer.completeStaging()
+}, Effect.scoped)
+
+const appendAll = Effect.fnUntraced(function* (
   writer: StoreWriter.StoreWriter,
   bytes: Stream.Stream<Uint8Array, StoreIoError, Needs>,
   exceptions: FrameExceptions,
-  onProgress: ((bytes: number) => Effect.Effect<void>) | undefined
+  onProgress: MigrateOptions["onProgress"]
 ): Effect.fn.Return<void, StoreWriter.AppendError, Needs> {
   const assembler = new FrameAssembler(exceptions)
   let group: Array<FrameInput> = []
@@ -50,38 +64,35 @@ export const fill = Effect.fnUntraced(function* (
   yield* put(assembler.end(), true)
 })
 
-/** The three checks before a cutover, on the container read again, and that it gives back the source's bytes. */
+/** What `check` found, with the names that the ledger uses. */
+export interface Checked extends Pick<MigrationEvent.MigrationEvent, "head_entry_id" | "chain_hash"> {
+  readonly verification: MigrationEvent.Verification
+  /** Why the container must not become active; undefined when it may. */
+  readonly reason: string | undefined
+}
+
+/** Reads a built container again: the three checks of the ADR, and that it gives back exactly the source's bytes. */
 export const check = Effect.fnUntraced(function* (
-  layout: StoreLayout.StoreLayout,
-  found: { readonly snapshot: Snapshot; readonly entryCount: number }
-): Effect.fn.Return<
-  {
-    readonly verification: MigrationEvent.Verification
-    readonly head: { readonly head_entry_id: string | null; readonly chain_hash: string | null }
-    readonly reason: string | undefined
-  },
-  StoreReader.ReadError | StoreNotFound,
-  Needs
-> {
+  layout: StoreLayout,
+  { entryCount, snapshot }: Pick<Inspected, "snapshot" | "entryCount">
+): Effect.fn.Return<Checked, StoreReader.ReadError | StoreNotFound, Needs> {
   const report = yield* StoreVerify.verify(layout)
   const verification = {
-    entry_count_match: report.entryCount === found.entryCount,
+    entry_count_match: report.entryCount === entryCount,
     hash_chain_match: report.hashChainMatch,
     index_consistent: report.indexConsistent
   }
   const [first] = report.findings
   let reason = first === undefined ? undefined : StoreVerify.format(first)
-  if (!verification.entry_count_match) reason = `${report.entryCount} entries in place of ${found.entryCount}`
-  if (reason === undefined) {
-    const held = yield* Effect.scoped(
-      Effect.flatMap(StoreReader.open(layout), (reader) =>
-        snapshotOf("native_v2", "", Stream.flattenIterable(reader.payloads))
-      )
-    )
-    if (held.snapshot_id !== found.snapshot.snapshot_id) {
-      reason = "the container does not give back the bytes of its source"
-    }
+  if (!verification.entry_count_match) reason = `${report.entryCount} entries in place of ${entryCount}`
+  if (reason === undefined && (yield* snapshotOfContainer(layout)) !== snapshot.snapshot_id) {
+    reason = "the container does not give back the bytes of its source"
   }
-  const head = { head_entry_id: report.head?.entry_id ?? null, chain_hash: report.head?.chain_hash ?? null }
-  return { verification, head, reason }
+  const { head } = report
+  return { verification, head_entry_id: head?.entry_id ?? null, chain_hash: head?.chain_hash ?? null, reason }
 })
+
+const snapshotOfContainer = Effect.fnUntraced(function* (layout: StoreLayout) {
+  const reader = yield* StoreReader.open(layout)
+  return (yield* snapshotOf("native_v2", "", Stream.flattenIterable(reader.payloads))).snapshot_id
+}, Effect.scoped)

@@ -1,4 +1,4 @@
-/** The stores that are no containers, as sequences of bytes: what a migration reads and a rollback writes. */
+/** Stores other than containers, as streams of bytes: a migration reads them, and a rollback writes them. */
 import { createHash } from "node:crypto"
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
@@ -11,14 +11,14 @@ import { type StoreIoError } from "../StoreError.ts"
 import { type Snapshot } from "../wire/WireField.ts"
 import { openFile, readAt, renameDurably, sync, withFile, writeFully } from "../files/durable.ts"
 
-/** What a container is migrated from and rolled back to. */
+/** Formats that a container is migrated from and rolled back to. */
 export type ForeignFormat = "jsonl_v3" | "sqlite_v1"
 
 export const isForeign = (format: Snapshot["format"]): format is ForeignFormat => format !== "native_v2"
 
 const CHUNK_BYTES = 1 << 20
 
-/** The session's bytes, as its JSONL file has them. */
+/** The session's bytes as JSONL. */
 export const readBytes = (
   format: ForeignFormat,
   path: string
@@ -38,7 +38,7 @@ export const readBytes = (
         )
       )
 
-/** Writes pieces of a session's bytes, a line each, to a new store at `path`. */
+/** Writes a session to a new store at `path`; each piece is one line. */
 export const writeBytes = Effect.fnUntraced(function* <E>(
   format: ForeignFormat,
   path: string,
@@ -57,7 +57,7 @@ export const writeBytes = Effect.fnUntraced(function* <E>(
   yield* renameDurably(temporary, path)
 })
 
-/** Takes the bytes of a session as they come, and tells their snapshot. */
+/** Computes a snapshot from the session's bytes, pushed in order. */
 export const snapshotter = (format: Snapshot["format"], path: string) => {
   const hash = createHash("sha256")
   let byteLength = 0
@@ -70,7 +70,7 @@ export const snapshotter = (format: Snapshot["format"], path: string) => {
   }
 }
 
-/** The snapshot of a store as it is now; of its first `byteLimit` bytes when that is given. */
+/** The snapshot of a stream of bytes, up to `byteLimit` bytes. Default: all. */
 export const snapshotOf = Effect.fnUntraced(function* <E, R>(
   format: Snapshot["format"],
   path: string,

@@ -1,4 +1,4 @@
-/** What became of a file since a container took its place. */
+/** Changes of a file after a container took its place. */
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
 import * as Option from "effect/Option"
@@ -13,13 +13,10 @@ import { isForeign, readBytes, snapshotOf } from "./foreignStore.ts"
 
 type Needs = Sqlite | FileSystem.FileSystem | Path.Path
 
-/**
- * `grown` behind the bytes that were migrated, or `rewritten` within them (or not to be read any more). A file that is
- * gone was not changed.
- */
+/** `grown`: bytes were appended to those migrated. `rewritten`: the migrated bytes changed, or are unreadable. */
 export type SourceChange = "no" | "grown" | "rewritten"
 
-/** What was written to `file` since `before`, when `now` is what it holds. */
+/** Change of `file` from snapshot `before` to its current snapshot `now`. */
 export const changeSince = Effect.fnUntraced(function* (
   file: string,
   now: Snapshot,
@@ -32,7 +29,7 @@ export const changeSince = Effect.fnUntraced(function* (
   return then.snapshot_id === before.snapshot_id ? "grown" : "rewritten"
 })
 
-/** What became of the file that a container was migrated from; a file that is damaged now is no obstacle. */
+/** Change of the file that a container was migrated from. A file that cannot be read counts as rewritten. */
 export const changeOf = Effect.fnUntraced(function* (
   location: StoreLayout.StoreLocation,
   source: Snapshot | null
@@ -47,15 +44,14 @@ export const changeOf = Effect.fnUntraced(function* (
   )
 })
 
-/** What the ledger last tells of a file, or else of the session; undefined when it tells nothing. */
-export const lastTold = Effect.fnUntraced(function* (
+/** The last snapshot of a file in the ledger, or else the last one of any file; undefined when there is none. */
+export const lastRecorded = Effect.fnUntraced(function* (
   location: StoreLayout.StoreLocation,
   name: string
 ): Effect.fn.Return<Snapshot | undefined, StoreIoError, Needs> {
-  const path = yield* Path.Path
-  const { events } = yield* MigrationLedger.read(StoreLayout.of(path, StoreLayout.names(path, location).container))
-  const told = events
+  const { events } = yield* MigrationLedger.read(StoreLayout.ofLocation(yield* Path.Path, location))
+  const snapshots = events
     .flatMap(({ source, target }) => [source, target])
     .flatMap((snapshot) => (snapshot !== null && isForeign(snapshot.format) ? [snapshot] : []))
-  return told.findLast((snapshot) => snapshot.path === name) ?? told.at(-1)
+  return snapshots.findLast((snapshot) => snapshot.path === name) ?? snapshots.at(-1)
 })

@@ -1,4 +1,4 @@
-/** A session that is to be migrated: what it holds, and whether a container can be made of it. */
+/** Inspects a session before its migration: its contents, and whether a container can hold it. */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { versionOf } from "@pi-sessions/core/SessionHeader"
@@ -11,7 +11,7 @@ import { type FrameException, type FrameExceptions, sessionIdOf, wholeLines } fr
 import { detached } from "../wire/detached.ts"
 import { snapshotter } from "./foreignStore.ts"
 
-/** Why a session is not migrated, and where. */
+/** A reason not to migrate a session, with its position. */
 export interface SourceFinding {
   /** From 1. */
   readonly line: number
@@ -19,19 +19,19 @@ export interface SourceFinding {
   readonly message: string
 }
 
-/** What a session holds that is to be migrated. */
+/** Contents of a session to migrate. */
 export interface Inspected {
   /** Empty when there is no header. */
   readonly sessionId: string
   /** Without the header. */
   readonly entryCount: number
   readonly snapshot: Snapshot
-  /** Why no container can be made of it. */
+  /** Reasons to refuse the session; empty when it can be migrated. */
   readonly findings: ReadonlyArray<SourceFinding>
   readonly exceptions: FrameExceptions
 }
 
-/** Reads a whole session without keeping it. */
+/** Reads a whole session without keeping it in memory. */
 export const inspect = Effect.fnUntraced(function* <E, R>(
   name: string,
   format: Snapshot["format"],
@@ -92,18 +92,18 @@ const at = (where: { readonly line: number; readonly byteOffset: number }, messa
   message
 })
 
-/** Whether a line that gets no frame changes the tree: an entry on a damaged line, or a value that takes the leaf. */
+/** Whether a line without a frame changes the tree: an entry on a damaged line, or a value that becomes the leaf. */
 const isLoose = (line: SessionLine): boolean =>
   line instanceof ValueLine || (line instanceof SessionEntry && line.recovered)
 
-/** Takes entries in file order and finds those whose ids and parents frames cannot say. */
+/** Takes entries in file order and finds those whose frames need other ids or parents than their lines have. */
 class LinkCheck {
   entryCount = 0
   linksInLines = false
   #sessionId: string | undefined
   readonly #ids = new Set<string>()
   readonly #byEntry = new Map<number, FrameException>()
-  /** Parents that no entry before had. */
+  /** Parents that no earlier entry has. */
   readonly #missing = new Set<string>()
 
   header(sessionId: string): void {
@@ -118,13 +118,13 @@ class LinkCheck {
       return
     }
     let exception: FrameException | undefined
-    // Pi follows no link to an empty id.
+    // Pi ignores a link to an empty id.
     if (parentId === "") exception = { parentId: null }
     else if (parentId !== null && !this.#ids.has(parentId)) {
       exception = { parentId: null, missingParentId: parentId }
       this.#missing.add(detached(parentId))
     }
-    // The header's frame stands under the session's id.
+    // The session's id belongs to the frame of the header.
     if (id === null || id === "" || id === this.#sessionId || this.#ids.has(id)) {
       this.linksInLines = true
       exception = { ...exception, entryId: "" }
@@ -133,7 +133,7 @@ class LinkCheck {
   }
 
   end(): FrameExceptions {
-    // Some come later in the file.
+    // A parent that comes after its child.
     for (const parentId of this.#missing) if (this.#ids.has(parentId)) this.linksInLines = true
     return { byEntry: this.#byEntry, linksInLines: this.linksInLines }
   }

@@ -1,30 +1,29 @@
-/** Building a container beside its place, and putting it there. Only under the writer's lock. */
+/** Starts a container under a staging name, and moves it to its place. Requires the writer's lock. */
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Option from "effect/Option"
 import * as Path from "effect/Path"
-import * as Manifest from "../wire/Manifest.ts"
 import type * as MigrationEvent from "../wire/MigrationEvent.ts"
 import * as MigrationLedger from "../MigrationLedger.ts"
 import { type StoreIoError, fromPlatform } from "../StoreError.ts"
 import * as StoreLayout from "../StoreLayout.ts"
 import { type Snapshot } from "../wire/WireField.ts"
 import { listNames, makeDirectory, renameDurably, sizeOf, syncDirectory } from "../files/durable.ts"
-import { nowInstant, readManifest, writeManifest } from "../files/manifestFile.ts"
+import { newManifest, readSoundManifest, writeManifest } from "../files/manifestFile.ts"
 
 type Needs = FileSystem.FileSystem | Path.Path
 
-/** Where the contents of a new container come from. */
+/** Origin of a new container's contents. */
 export interface Origin {
   readonly correlationId: string | null
   readonly source: Snapshot | null
-  /** `CLEAN` for a session that is created, `MIGRATION_STAGING` for one that is migrated. */
+  /** `CLEAN` for a new session, `MIGRATION_STAGING` for a migrated one. */
   readonly state: "CLEAN" | "MIGRATION_STAGING"
-  /** The first event of this container's own. */
+  /** First event of this migration. */
   readonly planned?: MigrationLedger.EventInput
 }
 
-/** Numbers of the directories named `prefix` and a number, ascending. */
+/** Numbers that follow `prefix` in names of directories, ascending. */
 const numbersOf = Effect.fnUntraced(function* (prefix: string) {
   const path = yield* Path.Path
   const base = path.basename(prefix)
@@ -35,9 +34,9 @@ const numbersOf = Effect.fnUntraced(function* (prefix: string) {
 })
 
 /**
- * Starts a container: its directories, a ledger that carries over what earlier containers of the session tell, its
- * manifest. Containers that were started and never became active hold nothing that is not elsewhere; they are removed
- * once their events are carried over. Only where the container in the place of the session's is not its active store.
+ * Creates a container's directories, its ledger with the events of the session's earlier containers, and its manifest.
+ * Containers that were started and never became active hold nothing of their own, and are removed after their events were
+ * copied. The container that has the session's name must not be its active store.
  */
 export const begin = Effect.fnUntraced(function* (
   location: StoreLayout.StoreLocation,
@@ -47,75 +46,64 @@ export const begin = Effect.fnUntraced(function* (
   const path = yield* Path.Path
   const names = StoreLayout.names(path, location)
   if (yield* isAbandoned(StoreLayout.of(path, names.container), origin)) {
-    yield* renameDurably(names.container, `${names.staging}${((yield* numbersOf(names.staging)).at(-1) ?? 0) + 1}`)
+    yield* renameDurably(names.container, yield* freeName(names.staging))
   }
   const abandoned = (yield* numbersOf(names.staging)).map((n) => `${names.staging}${n}`)
-  const layout = StoreLayout.of(path, `${names.staging}${((yield* numbersOf(names.staging)).at(-1) ?? 0) + 1}`)
-  for (const directory of [
-    layout.container,
-    layout.segments,
-    layout.index,
-    layout.checkpoints,
-    layout.migrations,
-    layout.tmp
-  ]) {
-    yield* makeDirectory(directory)
-  }
-  const events: Array<MigrationEvent.MigrationEvent> = []
-  const known = new Set<string>()
-  // After a store was moved aside, its ledger goes on in the one that takes its place.
+  const layout = StoreLayout.of(path, yield* freeName(names.staging))
+  for (const directory of [layout.container, ...StoreLayout.directories(layout)]) yield* makeDirectory(directory)
+  // The ledger of a store that was moved aside continues in its successor.
   const isThere = Option.isSome(yield* sizeOf(names.container))
   const retired = isThere ? [] : (yield* numbersOf(names.retired)).slice(-1).map((n) => `${names.retired}${n}`)
-  for (const container of [names.container, ...retired, ...abandoned]) {
-    for (const event of (yield* MigrationLedger.read(StoreLayout.of(path, container))).events) {
-      const key = JSON.stringify(event)
-      if (!known.has(key)) events.push(event)
-      known.add(key)
-    }
-  }
+  const events = yield* eventsOf([names.container, ...retired, ...abandoned])
   yield* MigrationLedger.append(layout, origin.planned === undefined ? events : [...events, origin.planned])
-  const at = yield* nowInstant
-  yield* writeManifest(layout, {
-    schema: Manifest.SCHEMA_ID,
-    session_id: location.sessionId,
-    revision: 1,
-    state: origin.state,
-    created_at: at,
-    updated_at: at,
-    head: null,
-    entry_count: 0,
-    segments: [],
-    index: { byte_length: 0, row_count: 0 },
-    checkpoint_seq: null,
-    correlation_id: origin.correlationId,
-    source: origin.source
-  })
+  yield* writeManifest(
+    layout,
+    yield* newManifest(location.sessionId, {
+      state: origin.state,
+      correlation_id: origin.correlationId,
+      source: origin.source
+    })
+  )
   for (const directory of abandoned) {
     yield* fs.remove(directory, { recursive: true }).pipe(Effect.mapError(fromPlatform(directory, "remove")))
   }
   return layout
 })
 
-/** Whether a container was put in its place and never became active, and holds what the source of this one holds. */
+/** The different events of containers, in order. */
+const eventsOf = Effect.fnUntraced(function* (containers: ReadonlyArray<string>) {
+  const path = yield* Path.Path
+  const events = new Map<string, MigrationEvent.MigrationEvent>()
+  for (const container of containers) {
+    for (const event of (yield* MigrationLedger.read(StoreLayout.of(path, container))).events) {
+      const key = JSON.stringify(event)
+      if (!events.has(key)) events.set(key, event)
+    }
+  }
+  return [...events.values()]
+})
+
+/** Whether a container was moved to its place, never became active, and has the same source as this one. */
 const isAbandoned = Effect.fnUntraced(function* (layout: StoreLayout.StoreLayout, { source }: Origin) {
-  const manifest = yield* readManifest(layout).pipe(Effect.catchTag("StoreDamaged", () => Effect.succeed(undefined)))
+  const manifest = yield* readSoundManifest(layout)
   return (
     manifest?.state === "MIGRATION_STAGING" && source !== null && manifest.source?.snapshot_id === source.snapshot_id
   )
 })
 
+const freeName = (prefix: string) => Effect.map(numbersOf(prefix), (numbers) => `${prefix}${(numbers.at(-1) ?? 0) + 1}`)
+
 /** A free name for a container that is moved aside. */
 export const retiredName = Effect.fnUntraced(function* (
   location: StoreLayout.StoreLocation
 ): Effect.fn.Return<string, StoreIoError, Needs> {
-  const { retired } = StoreLayout.names(yield* Path.Path, location)
-  return `${retired}${((yield* numbersOf(retired)).at(-1) ?? 0) + 1}`
+  return yield* freeName(StoreLayout.names(yield* Path.Path, location).retired)
 })
 
-/** The marker of a container that is moved aside, which goes first. */
+/** Name of the marker of a container that is moved aside. The marker is moved before the container. */
 export const retiredMarker = (container: string): string => `${container}.active.json`
 
-/** Moves a finished container to its place; one that is there, and is not the active store, is moved aside. */
+/** Moves a finished container to its place. An inactive container that has the name is moved aside. */
 export const place = Effect.fnUntraced(function* (
   location: StoreLayout.StoreLocation,
   staged: StoreLayout.StoreLayout

@@ -1,4 +1,4 @@
-/** A container in its place that no marker names: whether it was the active store once, and making it so again. */
+/** Containers without a marker: whether one was the active store, and making it active again. */
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
 import * as Option from "effect/Option"
@@ -19,14 +19,15 @@ import * as StoreWriter from "../StoreWriter.ts"
 import { openPresent } from "../read/StoreView.ts"
 import { moveActive, readActive } from "../files/activeStoreFile.ts"
 import { renameDurably, sizeOf } from "../files/durable.ts"
-import { readManifest } from "../files/manifestFile.ts"
+import { readManifest, readSoundManifest } from "../files/manifestFile.ts"
 import * as Staging from "./staging.ts"
 
 type Needs = FileSystem.FileSystem | Path.Path
 
 /**
- * Fails where the container of a session without a marker was its active store: it may hold entries that are nowhere
- * else. One whose cutover did not come, or that was created and never got an entry, was not. What cannot be told was.
+ * Fails when the container of a session without a marker was its active store, because it may hold entries that are
+ * nowhere else. It was not when its cutover did not happen, or when it was created and never got an entry. An unreadable
+ * container counts as active.
  */
 export const mustBeFree = Effect.fnUntraced(function* (
   location: StoreLayout.StoreLocation
@@ -35,7 +36,7 @@ export const mustBeFree = Effect.fnUntraced(function* (
   const names = StoreLayout.names(path, location)
   if (Option.isNone(yield* sizeOf(names.container))) return
   const layout = StoreLayout.of(path, names.container)
-  // Its marker was moved aside on purpose, and whoever did it did not come to the container: it goes to that name.
+  // An interrupted `retire` moved the marker and not yet the container.
   if (Option.isSome(yield* sizeOf(Staging.retiredMarker(yield* Staging.retiredName(location))))) return
   const lost = new MarkerLost({ path: names.active, container: names.container })
   const manifest = yield* readManifest(layout).pipe(Effect.catchTag("StoreDamaged", () => Effect.fail(lost)))
@@ -53,7 +54,7 @@ const REFUSED: { readonly [state in StoreState]?: string } = {
   FAILED: "an earlier step could not be finished or undone"
 }
 
-/** Writes the marker of a container that lost it, after it was mended and read as a whole. Only under the writer's lock. */
+/** Writes the marker of a container that lost it, after recovering and verifying the container. Requires the lock. */
 export const activate = Effect.fnUntraced(function* (
   location: StoreLayout.StoreLocation
 ): Effect.fn.Return<
@@ -73,7 +74,7 @@ export const activate = Effect.fnUntraced(function* (
     const activePath = path.resolve(location.directory, active.path)
     return yield* new StoreNotActive({ path: names.container, active: active.active, activePath })
   }
-  const found = yield* readManifest(layout).pipe(Effect.catchTag("StoreDamaged", () => Effect.succeed(undefined)))
+  const found = yield* readSoundManifest(layout)
   const why = found === undefined ? undefined : REFUSED[found.state]
   if (why !== undefined) return yield* new StoreFailed({ path: names.container, reason: why })
   yield* Effect.scoped(StoreWriter.open(layout, location.sessionId))
@@ -88,7 +89,7 @@ export const activate = Effect.fnUntraced(function* (
   return "activated"
 })
 
-/** A damaged marker keeps its bytes under another name. */
+/** Renames a damaged marker, so that its bytes are kept. */
 const keptAside = Effect.fnUntraced(function* (marker: string): Effect.fn.Return<void, StoreIoError, Needs> {
   for (let n = 1; ; n++) {
     const aside = `${marker}.damaged-${n}`

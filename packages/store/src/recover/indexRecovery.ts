@@ -1,4 +1,4 @@
-/** The offset index against the segments: which of its rows are good, and those that are missing made again. */
+/** Recovery of the offset index: keeps its good rows and makes the missing ones from the segments. */
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
 import * as Option from "effect/Option"
@@ -17,127 +17,141 @@ import { scanSegment } from "../read/segmentScan.ts"
 
 const READ_BYTES = 1 << 20
 
+/** What a writer needs of the index. */
+export interface ReadIndex {
+  /** Position of each entry by its id; the header is under the session's id. */
+  readonly seqById: Map<string, number>
+  /** Number of good rows before the repair. */
+  readonly rowCount: number
+}
+
 /**
- * Reads the whole index. Rows are kept up to the first that is not as it should be; the rest goes to quarantine, and the
- * missing ones are made from the segments. A row is written after its frame was acknowledged: a sound one without its
- * frame, be it behind damaged ones, says that the segments lost something, and is no reason to cut anything off.
+ * Reads the whole index. Rows are kept up to the first bad one; a repair quarantines the rest and adds the missing rows
+ * from the segments. Rows are written after their frames were acknowledged, so a sound row without its frame means that
+ * the segments lost entries: that is damage, and nothing is cut off.
  */
 export const readIndex = Effect.fnUntraced(function* (
   layout: StoreLayout,
   manifest: Manifest.Manifest,
   tail: OpenTail,
   repairs: Array<Repair>
-): Effect.fn.Return<
-  { readonly seqById: Map<string, number>; readonly rowCount: number },
-  StoreIoError | StoreDamaged,
-  FileSystem.FileSystem
-> {
-  const seqById = new Map<string, number>()
+): Effect.fn.Return<ReadIndex, StoreIoError | StoreDamaged, FileSystem.FileSystem> {
   const frameCount = tail.head === undefined ? 0 : tail.head.entry_seq + 1
-  const firstTailSeq = tail.rows[0]?.entry_seq ?? frameCount
-  const sizes = new Map(manifest.segments.map((sealed) => [sealed.segment_seq, sealed.byte_length]))
-  let rowCount = 0
-  let byteLength = 0
-  let damage: string | undefined
-  let last: OffsetRow.OffsetRow | undefined
-
-  const accept = (row: OffsetRow.OffsetRow | undefined): string | undefined => {
-    if (row === undefined) return "a row is not as it was written"
-    if (row.entry_seq !== rowCount) return `the row of entry_seq ${row.entry_seq} stands in place ${rowCount}`
-    const ofTail = row.entry_seq < firstTailSeq ? undefined : tail.rows[row.entry_seq - firstTailSeq]
-    if (
-      ofTail !== undefined
-        ? !isSameRow(row, ofTail)
-        : row.byte_offset + row.byte_length > (sizes.get(row.segment_seq) ?? 0)
-    ) {
-      return "a row points to another place than its frame (INV-003)"
-    }
-    return undefined
-  }
-
-  const size = Option.getOrUndefined(yield* sizeOf(layout.offsets))
-  if (size !== undefined && size > 0) {
-    yield* withFile(layout.offsets, "r", (file) =>
-      Effect.gen(function* () {
-        let buffer = Buffer.allocUnsafe(Math.min(READ_BYTES, size))
-        let rest = 0
-        for (let base = 0; base < size;) {
-          const filled = rest + (yield* readInto(file, layout.offsets, base + rest, buffer.subarray(rest)))
-          let at = 0
-          for (
-            let newline = buffer.indexOf(0x0a);
-            newline >= 0 && newline < filled;
-            newline = buffer.indexOf(0x0a, at)
-          ) {
-            const row = OffsetRow.decode(buffer, at, newline)
-            if (row !== undefined && row.entry_seq >= frameCount) {
-              return yield* new StoreDamaged({
-                path: layout.segment(row.segment_seq),
-                byteOffset: row.byte_offset,
-                reason: `entry ${row.entry_id} was acknowledged and is not whole any more`,
-                invariant: "INV-003"
-              })
-            }
-            at = newline + 1
-            damage ??= accept(row)
-            if (damage !== undefined || row === undefined) continue
-            seqById.set(detached(row.entry_id), row.entry_seq)
-            last = row
-            rowCount++
-            byteLength = base + at
-          }
-          if (base + filled >= size) {
-            if (at < filled) damage ??= "the last row breaks off"
-            break
-          }
-          rest = filled - at
-          base += at
-          const next = at === 0 ? Buffer.allocUnsafe(buffer.length * 2) : buffer
-          buffer.copy(next, 0, at, filled)
-          buffer = next
-        }
-      })
-    )
-  }
-
-  if (damage !== undefined && size !== undefined) {
+  const size = Option.getOrElse(yield* sizeOf(layout.offsets), () => 0)
+  const good = new GoodRows(layout, manifest, tail, frameCount)
+  if (size > 0) yield* withFile(layout.offsets, "r", (file) => readRows(file, layout.offsets, size, good))
+  const { byteLength, damage, rowCount, seqById } = good
+  if (damage !== undefined) {
     repairs.push({
       what: `index: bytes ${byteLength} to ${size} cut off into quarantine: ${damage}`,
       mend: Quarantine.cutOff(layout, layout.offsets, byteLength, size, damage)
     })
   }
   if (rowCount < frameCount) {
-    // Before anything is told or changed: where a sealed segment is not whole, opening is refused.
+    // Checked before anything is changed: a store with a damaged sealed segment is refused.
     for (const sealed of manifest.segments) {
-      if (sealed.last_entry_seq >= rowCount) yield* rowsOfSealed(layout, sealed, last, rowCount)
+      if (sealed.last_entry_seq >= rowCount) yield* rowsOfSealed(layout, sealed, good.last, rowCount)
     }
     repairs.push({
       what: `index: ${frameCount - rowCount} missing rows made from the segments, from entry_seq ${rowCount} on`,
-      mend: extendIndex(layout, manifest, tail, { byteLength, rowCount, last, created: byteLength === 0 }, seqById)
+      mend: extendIndex(layout, manifest, tail, good)
     })
   }
   return { seqById, rowCount }
 })
 
-/** Where the good rows of an index end. */
-interface GoodRows {
-  readonly byteLength: number
-  readonly rowCount: number
-  readonly last: OffsetRow.OffsetRow | undefined
-  /** There is no file yet, or nothing in it. */
-  readonly created: boolean
+/** The rows of an index that are good, up to the first bad one. */
+class GoodRows {
+  readonly seqById = new Map<string, number>()
+  rowCount = 0
+  byteLength = 0
+  last: OffsetRow.OffsetRow | undefined
+  /** What is wrong with the first bad row; undefined while all are good. */
+  damage: string | undefined
+  readonly #layout: StoreLayout
+  readonly #tailRows: ReadonlyArray<OffsetRow.OffsetRow>
+  readonly #firstTailSeq: number
+  readonly #frameCount: number
+  /** Bytes of sealed segments, by number. */
+  readonly #sizes: ReadonlyMap<number, number>
+
+  constructor(layout: StoreLayout, manifest: Manifest.Manifest, { rows }: OpenTail, frameCount: number) {
+    this.#layout = layout
+    this.#tailRows = rows
+    this.#firstTailSeq = rows[0]?.entry_seq ?? frameCount
+    this.#frameCount = frameCount
+    this.#sizes = new Map(manifest.segments.map((sealed) => [sealed.segment_seq, sealed.byte_length]))
+  }
+
+  /** Takes the row on the next line, undefined for a bad line; `end` is the line's end in the file. */
+  take(row: OffsetRow.OffsetRow | undefined, end: number): StoreDamaged | undefined {
+    if (row !== undefined && row.entry_seq >= this.#frameCount) {
+      return new StoreDamaged({
+        path: this.#layout.segment(row.segment_seq),
+        byteOffset: row.byte_offset,
+        reason: `entry ${row.entry_id} was acknowledged and is not whole any more`,
+        invariant: "INV-003"
+      })
+    }
+    this.damage ??= this.#damageOf(row)
+    if (this.damage !== undefined || row === undefined) return undefined
+    this.seqById.set(detached(row.entry_id), row.entry_seq)
+    this.last = row
+    this.rowCount++
+    this.byteLength = end
+    return undefined
+  }
+
+  #damageOf(row: OffsetRow.OffsetRow | undefined): string | undefined {
+    if (row === undefined) return "a row is not as it was written"
+    if (row.entry_seq !== this.rowCount) return `the row of entry_seq ${row.entry_seq} is in place ${this.rowCount}`
+    const ofTail = row.entry_seq < this.#firstTailSeq ? undefined : this.#tailRows[row.entry_seq - this.#firstTailSeq]
+    const isPlaced =
+      ofTail === undefined
+        ? row.byte_offset + row.byte_length <= (this.#sizes.get(row.segment_seq) ?? 0)
+        : isSameRow(row, ofTail)
+    return isPlaced ? undefined : "a row points to another place than its frame (INV-003)"
+  }
 }
 
-/** Adds the rows that are missing, made from the segments. */
+/** Reads the rows of an index file, a buffer at a time. */
+const readRows = Effect.fnUntraced(function* (
+  file: FileSystem.File,
+  path: string,
+  size: number,
+  good: GoodRows
+): Effect.fn.Return<void, StoreIoError | StoreDamaged> {
+  let buffer = Buffer.allocUnsafe(Math.min(READ_BYTES, size))
+  let rest = 0
+  for (let base = 0; ;) {
+    const filled = rest + (yield* readInto(file, path, base + rest, buffer.subarray(rest)))
+    let at = 0
+    for (let newline = buffer.indexOf(0x0a); newline >= 0 && newline < filled; newline = buffer.indexOf(0x0a, at)) {
+      const row = OffsetRow.decode(buffer, at, newline)
+      at = newline + 1
+      const lost = good.take(row, base + at)
+      if (lost !== undefined) return yield* lost
+    }
+    if (base + filled >= size) {
+      if (at < filled) good.damage ??= "the last row breaks off"
+      return
+    }
+    rest = filled - at
+    base += at
+    const next = at === 0 ? Buffer.allocUnsafe(buffer.length * 2) : buffer
+    buffer.copy(next, 0, at, filled)
+    buffer = next
+  }
+})
+
+/** Adds the missing rows, made from the segments, to the index and to `seqById`. */
 const extendIndex = Effect.fnUntraced(function* (
   layout: StoreLayout,
   manifest: Manifest.Manifest,
   tail: OpenTail,
-  { byteLength, rowCount, last, created }: GoodRows,
-  seqById: Map<string, number>
+  { byteLength, last, rowCount, seqById }: GoodRows
 ): Effect.fn.Return<void, StoreIoError | StoreDamaged, FileSystem.FileSystem | Path.Path> {
-  const path = yield* Path.Path
-  const log = new AppendLog(path, layout.offsets, byteLength, created)
+  const log = new AppendLog(yield* Path.Path, layout.offsets, byteLength, byteLength === 0)
   const put = Effect.fnUntraced(function* (rows: ReadonlyArray<OffsetRow.OffsetRow>) {
     for (const row of rows) seqById.set(detached(row.entry_id), row.entry_seq)
     yield* log.write(Buffer.from(rows.map((row) => OffsetRow.encodeText(row)).join("")))
@@ -154,7 +168,7 @@ const extendIndex = Effect.fnUntraced(function* (
   yield* log.close
 })
 
-/** The rows of a sealed segment from `firstSeq` on; the segment must be whole, and end where the manifest says. */
+/** The rows of a sealed segment from `firstSeq` on. The segment must be whole and end as the manifest says. */
 const rowsOfSealed = Effect.fnUntraced(function* (
   layout: StoreLayout,
   sealed: Manifest.SealedSegment,

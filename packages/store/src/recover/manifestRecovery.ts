@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
 import * as Option from "effect/Option"
 import * as Path from "effect/Path"
-import * as Manifest from "../wire/Manifest.ts"
+import type * as Manifest from "../wire/Manifest.ts"
 import type * as MigrationEvent from "../wire/MigrationEvent.ts"
 import * as MigrationLedger from "../MigrationLedger.ts"
 import { chainHash } from "../wire/SegmentFrame.ts"
@@ -13,7 +13,7 @@ import { type Head } from "../wire/WireField.ts"
 import { readActive } from "../files/activeStoreFile.ts"
 import { listNames, sizeOf, withFile } from "../files/durable.ts"
 import { follows, headOf } from "../wire/frameLink.ts"
-import { nowInstant, writeManifest } from "../files/manifestFile.ts"
+import { newManifest, writeManifest } from "../files/manifestFile.ts"
 import * as Quarantine from "./quarantine.ts"
 import { type Repair } from "./repair.ts"
 import { sealedAt } from "../wire/sealing.ts"
@@ -50,7 +50,6 @@ export const rebuildManifest = Effect.fnUntraced(function* (
     }
     segments.push(sealedAt(head, firstSeq, size))
   }
-  const at = yield* nowInstant
   const migration = yield* lastMigration(layout, sessionId)
   // Nothing is appended to a container before its migration is completed.
   const unfinished =
@@ -58,21 +57,14 @@ export const rebuildManifest = Effect.fnUntraced(function* (
     !migration.completed &&
     (yield* lastEntrySeq(layout, seqs.at(-1))) <= (migration.event.entry_count ?? 0)
   const size = Option.getOrUndefined(yield* sizeOf(layout.manifest))
-  const manifest: Manifest.Manifest = {
-    schema: Manifest.SCHEMA_ID,
-    session_id: sessionId,
-    revision: 1,
+  const manifest = yield* newManifest(sessionId, {
     state: unfinished ? "FAILED" : "DIRTY",
-    created_at: at,
-    updated_at: at,
     head: head ?? null,
     entry_count: head?.entry_seq ?? 0,
     segments,
-    index: { byte_length: 0, row_count: 0 },
-    checkpoint_seq: null,
     correlation_id: migration?.event.correlation_id ?? null,
     source: migration?.event.source ?? null
-  }
+  })
   const kept = size === undefined ? Effect.void : Quarantine.keep(layout, layout.manifest, 0, size, error.reason)
   repairs.push({
     what: `manifest: made again from the segments: ${error.reason}`,

@@ -1,4 +1,4 @@
-/** The sessions of containers that are in a file: which file that is, and which files are not listed beside it. */
+/** Sessions with a container whose active store is a file: which file that is, and which other files are not listed. */
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Path from "effect/Path"
@@ -7,14 +7,14 @@ import type * as StoreLayout from "../StoreLayout.ts"
 import { type StoreFormat } from "../wire/WireField.ts"
 import { activeFile } from "../migrate/cutover.ts"
 
-/** Where a session is, by its marker. */
+/** The active store of a session, by its marker. */
 export interface ActiveAt extends StoreLayout.StoreLocation {
-  /** Of the active store, absolute. */
+  /** Absolute path of the active store. */
   readonly path: string
   readonly format: StoreFormat
 }
 
-/** The active store of a container's session; undefined where there is no sound marker, or no such store. */
+/** The active store of a container's session; undefined where the marker is missing or damaged, or the store is missing. */
 export const of = Effect.fnUntraced(function* (
   location: StoreLayout.StoreLocation
 ): Effect.fn.Return<ActiveAt | undefined, never, SessionStore | FileSystem.FileSystem | Path.Path> {
@@ -26,10 +26,10 @@ export const of = Effect.fnUntraced(function* (
   return isThere ? { ...location, path, format: marker.active } : undefined
 })
 
-/** Pi names a file after its session. */
+/** Pi puts the session id into the file name. */
 const NAMED = /_([0-9a-f]{8}-[0-9a-f-]{27})\.jsonl$/
 
-/** Says of files whether their session has another active store beside them; `idOf` is asked where it may be so. */
+/** Makes a test whether the session of a file has another active store in its directory. `idOf` runs only if needed. */
 export const among = (stores: ReadonlyArray<ActiveAt>) => {
   const byId = new Map<string, Map<string, string>>()
   for (const { directory, path, sessionId } of stores) {
