@@ -12,9 +12,9 @@ import * as Result from "effect/Result"
 import { type StoreIoError } from "./StoreError.ts"
 import { type StoreLayout } from "./StoreLayout.ts"
 import * as MigrationEvent from "./wire/MigrationEvent.ts"
-import { AppendLog } from "./internal/AppendLog.ts"
-import { readWhole, settleName, sizeOf, sync, syncDirectory, withFile } from "./internal/durable.ts"
-import * as Quarantine from "./internal/quarantine.ts"
+import { AppendLog } from "./files/AppendLog.ts"
+import { readWhole, settleName, sizeOf, sync, syncDirectory, withFile } from "./files/durable.ts"
+import * as Quarantine from "./recover/quarantine.ts"
 
 /** What a ledger holds. */
 export interface Ledger {

@@ -13,7 +13,7 @@ import type * as Path from "effect/Path"
 import * as Stream from "effect/Stream"
 import { Sqlite, type SqliteError, bytes, number } from "@pi-sessions/sqlite/Sqlite"
 import { StoreIoError, fromPlatform } from "./StoreError.ts"
-import { renameDurably, sync, withFile } from "./internal/durable.ts"
+import { renameDurably, sync, withFile } from "./files/durable.ts"
 
 /** The statement that makes the table. */
 export const TABLE = "CREATE TABLE session_line (entry_seq INTEGER PRIMARY KEY, line BLOB NOT NULL) STRICT"

@@ -143,3 +143,39 @@ export class EntryNotFound extends Schema.TaggedError<EntryNotFound>()("EntryNot
     return `${this.path}: there is no entry ${this.entry} in this session`
   }
 }
+
+/** `create` found a store of this session. */
+export class StoreExists extends Schema.TaggedError<StoreExists>()("StoreExists", { path: Schema.String }) {
+  override get message(): string {
+    return `${this.path}: there is a store of this session already; open that one, or go back to a file first with: pi-sessions store rollback`
+  }
+}
+
+/** The header has no id that can be part of a file name. */
+export class BadSessionId extends Schema.TaggedError<BadSessionId>()("BadSessionId", { sessionId: Schema.String }) {
+  override get message(): string {
+    return `the session id ${JSON.stringify(this.sessionId)} cannot be part of a file name; give the header an id of 1 to 200 bytes without a slash, a backslash or a dot at its beginning`
+  }
+}
+
+/** The source is no session of format version 3, or its id cannot name a file. Nothing was changed. */
+export class MigrationRefused extends Schema.TaggedError<MigrationRefused>()("MigrationRefused", {
+  path: Schema.String,
+  findings: Schema.Array(Schema.Struct({ line: Schema.Int, byteOffset: Schema.Int, message: Schema.String }))
+}) {
+  override get message(): string {
+    const [first] = this.findings
+    const more = this.findings.length > 1 ? ` (and ${this.findings.length - 1} more)` : ""
+    return `${this.path}:${first?.line ?? 1} (byte ${first?.byteOffset ?? 0}): ${first?.message ?? ""}${more}; the session was not migrated and stays as it is`
+  }
+}
+
+/** A built container or an exported file does not hold the session. It did not become active. */
+export class VerificationFailed extends Schema.TaggedError<VerificationFailed>()("VerificationFailed", {
+  path: Schema.String,
+  reason: Schema.String
+}) {
+  override get message(): string {
+    return `${this.path}: ${this.reason}; the active store is unchanged. Try again when no program writes to it; "pi-sessions store verify" reports what is wrong with a container`
+  }
+}

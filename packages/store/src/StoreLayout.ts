@@ -1,4 +1,4 @@
-/** Where everything of a store lies (ADR, "V2 layout", and what it leaves open). */
+/** Paths of the files of a store (docs/store-v2.md). */
 import type * as Path from "effect/Path"
 
 /** A session's store: the directory that holds its container, and its id. */
@@ -19,16 +19,16 @@ export interface StoreLayout {
   readonly migrations: string
   readonly ledger: string
   readonly tmp: string
-  /** What recovery cut off, with reasons. Made when needed. */
+  /** Bytes that recovery cut off, with reasons. Made when needed. */
   readonly quarantine: string
   readonly segment: (segmentSeq: number) => string
   readonly checkpoint: (checkpointSeq: number) => string
 }
 
-/** Numbers in file names have 16 digits, so that names sort as numbers do. */
+/** A numbered file name. Numbers have 16 digits, so that names sort in their order. */
 export const numbered = (seq: number, extension: string): string => `${String(seq).padStart(16, "0")}${extension}`
 
-/** The number in a file name of the form above; undefined for any other name. */
+/** The number in such a name; undefined for any other name. */
 export const numberOf = (name: string, extension: string): number | undefined => {
   const match = /^([0-9]{16})(\.[a-z]+)$/.exec(name)
   const seq = Number(match?.[1] ?? 0)
@@ -57,13 +57,14 @@ export const of = (path: Path.Path, container: string): StoreLayout => {
   }
 }
 
-/** The names beside each other in a session directory that belong to one session's store. */
+/** Paths in a session directory that belong to one session's store. */
 export interface StoreNames {
   readonly container: string
-  /** A container that is being built: this and a number. */
+  /** Prefix of containers that are being built; a number follows. */
   readonly staging: string
-  /** A container that is not the active store any more: this and a number. */
+  /** Prefix of containers that are no longer the active store; a number follows. */
   readonly retired: string
+  /** The active store marker. */
   readonly active: string
   readonly lock: string
 }
@@ -79,10 +80,23 @@ export const names = (path: Path.Path, location: StoreLocation): StoreNames => {
   }
 }
 
-/** A name has room for 255 bytes, and what stands behind the id takes some of them. */
+/** The layout of a session's container. */
+export const ofLocation = (path: Path.Path, location: StoreLocation): StoreLayout =>
+  of(path, names(path, location).container)
+
+/** The directories that every container has. */
+export const directories = (layout: StoreLayout): ReadonlyArray<string> => [
+  layout.segments,
+  layout.index,
+  layout.checkpoints,
+  layout.migrations,
+  layout.tmp
+]
+
+/** File names have at most 255 bytes, and suffixes follow the id. */
 const ID_BYTES_MAX = 200
 
-/** A session id that may stand in a file name. */
+/** Whether a session id can be part of a file name. */
 export const isSafeId = (sessionId: string): boolean =>
   sessionId !== "" &&
   Buffer.byteLength(sessionId) <= ID_BYTES_MAX &&

@@ -21,15 +21,15 @@ import * as SessionContext from "@pi-sessions/core/SessionContext"
 import { type HeaderLine, SessionEntry, type SessionLine } from "@pi-sessions/core/SessionLine"
 import { SessionReader } from "@pi-sessions/core/SessionReader"
 import { type SessionTree } from "@pi-sessions/core/SessionTree"
-import * as ActivePath from "./ActivePath.ts"
+import * as ActivePath from "./read/activePath.ts"
 import type * as Checkpoint from "./wire/Checkpoint.ts"
 import { type OffsetRow } from "./wire/OffsetRow.ts"
 import { EntryNotFound, StoreDamaged, type StoreIoError, type StoreNotFound } from "./StoreError.ts"
 import { type StoreLayout } from "./StoreLayout.ts"
 import { type StoreState } from "./StoreState.ts"
 import { type Head } from "./wire/WireField.ts"
-import { type LoadedFrame, type StoreView, openView } from "./internal/StoreView.ts"
-import * as Checkpoints from "./internal/checkpointFiles.ts"
+import { type LoadedFrame, type StoreView, openView } from "./read/StoreView.ts"
+import * as Checkpoints from "./read/checkpointFiles.ts"
 
 /** Why something that is in the session does not come: the file system said no, or its bytes are not as written. */
 export type ReadError = StoreIoError | StoreDamaged

@@ -8,8 +8,8 @@ import * as Stream from "effect/Stream"
 import * as Option from "effect/Option"
 import { type StoreIoError } from "./StoreError.ts"
 import { type StoreLayout, numberOf } from "./StoreLayout.ts"
-import { listNames, sizeOf, withFile } from "./internal/durable.ts"
-import { type Gap, scanOver } from "./internal/soundFrames.ts"
+import { listNames, sizeOf, withFile } from "./files/durable.ts"
+import { type Gap, scanOver } from "./read/soundFrames.ts"
 
 /** Bytes of a segment that hold no whole frame. */
 export interface Lost extends Gap {

@@ -11,7 +11,7 @@ import * as RandomRecords from "./support/randomRecords.ts"
 import { checksum, kinds, sealed } from "./support/records.ts"
 import * as settings from "./support/settings.ts"
 
-const CASES = 200
+const CASES = settings.fuzz({ test: 200, campaign: 5000 })
 
 const same = (ours: unknown, expected: unknown, name: string): void => {
   if (!Util.isDeepStrictEqual(ours, expected)) assert.deepStrictEqual(ours, expected, name)
@@ -35,7 +35,7 @@ describe.each(kinds)("$name", ({ decode, name, ofSchema, sample }) => {
   }
 
   it("comes back as it was written", () => {
-    for (const seed of settings.seeds(settings.fuzz(CASES))) {
+    for (const seed of settings.seeds(CASES)) {
       const { bytes, expected } = sample(SeededRandom.make(seed))
       const decoded = decode(bytes)
       assert.isDefined(decoded, `seed ${seed}`)
@@ -48,7 +48,7 @@ describe.each(kinds)("$name", ({ decode, name, ofSchema, sample }) => {
   })
 
   it("is a line of JSON that the schema accepts, that says the same, and whose checksum another program finds right", () => {
-    for (const seed of settings.seeds(settings.fuzz(CASES))) {
+    for (const seed of settings.seeds(CASES)) {
       const { bytes } = sample(SeededRandom.make(seed))
       const { payload, value } = parsed(bytes)
       same(ofSchema(value), value, `seed ${seed}: the schema`)
@@ -63,7 +63,7 @@ describe.each(kinds)("$name", ({ decode, name, ofSchema, sample }) => {
 
   it("is refused when any bit of it is flipped", () => {
     let cases = 0
-    for (const seed of settings.seeds(settings.isLong ? 20 : 3)) {
+    for (const seed of settings.seeds(settings.isCampaign ? 20 : 3)) {
       const { bytes } = sample(SeededRandom.make(seed))
       // A long id adds nothing to look at.
       if (bytes.length > 3000) continue

@@ -1,9 +1,7 @@
 /**
- * The simulator tested by the store's mutants: a store that leaves out one kind of sync, that renames before its data,
- * or that takes a short write for a whole one must not pass the tests of `CrashStates` and `CrashMigration`. The store's
- * source is not touched; the mutants are file systems that do not do what they are told.
- *
- * Where a sync can be left out and nobody sees it, it says why: such a test fails on the day when the sync is needed.
+ * Mutants of the store, which the crash tests must catch: one leaves out one kind of sync, one renames before the data is
+ * written, one takes a short write for a whole one. The mutants are file systems that ignore some calls; the store itself
+ * is unchanged.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -16,7 +14,7 @@ import * as DiskImage from "@pi-sessions/testing/DiskImage"
 import * as FaultyFileSystem from "@pi-sessions/testing/FaultyFileSystem"
 import { type Options, type Program, explore, run } from "./support/crashExploring.ts"
 import * as crash from "./support/crashSession.ts"
-import * as settings from "./support/crashSettings.ts"
+import * as settings from "./support/settings.ts"
 import * as StoreLayer from "./support/storeLayer.ts"
 import * as workloads from "./support/crashWorkloads.ts"
 
@@ -41,18 +39,20 @@ const ignoring = (path: RegExp): Options["fileSystem"] => ({
   fault: (call) => (call.call === "sync" && path.test(call.path) ? FaultyFileSystem.ignored : undefined)
 })
 
-const caught = (name: string, program: Program, by: RegExp, options: Partial<Options>) =>
-  it.effect(
-    `${name}: caught while ${program.name}`,
-    () =>
-      Effect.gen(function* () {
-        const finding = yield* firstFinding(program, options)
-        assert(finding !== undefined, "no crash shows it")
-        settings.note(`${name}: ${finding.reason}`)
-        assert.match(finding.reason, by)
-      }),
-    settings.patience
+/** Mutants that a small dose runs; a campaign runs them all. */
+const QUICK = new Set(["a segment", "a segment's name", "the open segment", "renames the marker before its bytes"])
+
+const caught = (name: string, program: Program, by: RegExp, options: Partial<Options>) => {
+  if (!settings.isCampaign && !QUICK.has(name)) return
+  it.effect(`${name}: caught while ${program.name}`, () =>
+    Effect.gen(function* () {
+      const finding = yield* firstFinding(program, options)
+      assert(finding !== undefined, "no crash reveals it")
+      settings.note(`${name}: ${finding.reason}`)
+      assert.match(finding.reason, by)
+    })
   )
+}
 
 const LOST =
   /lines of \d+ acknowledged|is not what was written|ends within a frame|holds no session header|no such file/
@@ -79,41 +79,40 @@ describe("a store that leaves out the sync of", () => {
   })
 })
 
-describe("a store that reads after a kill what nobody synced, and leaves out the sync of", () => {
+describe("a store that continues after a kill from unsynced data, and leaves out the sync of", () => {
   const resuming = (
     name: string,
     program: Program,
     by: RegExp,
     path: RegExp,
     kill: (call: FaultyFileSystem.Operation) => boolean
-  ) =>
-    it.effect(
-      `${name}: caught after ${program.name}`,
-      () =>
-        Effect.gen(function* () {
-          const { machine } = yield* run(program, {}, FaultyFileSystem.make)
-          let found: CrashFinding | undefined
-          for (const call of machine.operations) {
-            if (!kill(call) || found !== undefined) continue
-            const { index } = call
-            const killed = yield* run(program, { haltAfter: index }, FaultyFileSystem.make)
-            // Only the recovery's own syncs: those before the next entry.
-            let wrote = false
-            const before = killed.machine.disk.image()
-            const fault: FaultyFileSystem.Options["fault"] = (call) => {
-              const end = DiskImage.read(before, call.path)?.length ?? 0
-              wrote ||= call.call === "write" && call.path.endsWith(".seg") && (call.offset ?? 0) >= end
-              return !wrote && call.call === "sync" && path.test(call.path) ? FaultyFileSystem.ignored : undefined
-            }
-            const resumed = { ...program, name: "resuming", workload: workloads.resuming(killed.known) }
-            found = yield* firstFinding(resumed, { budget: 40, fileSystem: { fault, disk: killed.machine.disk } })
+  ) => {
+    if (!settings.isCampaign && !QUICK.has(name)) return
+    it.effect(`${name}: caught after ${program.name}`, () =>
+      Effect.gen(function* () {
+        const { machine } = yield* run(program, {}, FaultyFileSystem.make)
+        let found: CrashFinding | undefined
+        for (const call of machine.operations) {
+          if (!kill(call) || found !== undefined) continue
+          const { index } = call
+          const killed = yield* run(program, { haltAfter: index }, FaultyFileSystem.make)
+          // Only the recovery's own syncs: those before the next entry.
+          let wrote = false
+          const before = killed.machine.disk.image()
+          const fault: FaultyFileSystem.Options["fault"] = (call) => {
+            const end = DiskImage.read(before, call.path)?.length ?? 0
+            wrote ||= call.call === "write" && call.path.endsWith(".seg") && (call.offset ?? 0) >= end
+            return !wrote && call.call === "sync" && path.test(call.path) ? FaultyFileSystem.ignored : undefined
           }
-          assert(found !== undefined, "no crash shows it")
-          settings.note(`${name}, after a kill: ${found.reason}`)
-          assert.match(found.reason, by)
-        }),
-      settings.patience
+          const resumed = { ...program, name: "resuming", workload: workloads.resuming(killed.known) }
+          found = yield* firstFinding(resumed, { budget: 40, fileSystem: { fault, disk: killed.machine.disk } })
+        }
+        assert(found !== undefined, "no crash reveals it")
+        settings.note(`${name}, after a kill: ${found.reason}`)
+        assert.match(found.reason, by)
+      })
     )
+  }
   resuming("the open segment", appending, LOST, /\.seg$/, ({ call, path }) => call === "write" && path.endsWith(".seg"))
   resuming("its name", sealing, LOST, /\/segments$/, ({ call, path }) => call === "sync" && path.endsWith(".seg"))
   resuming(
@@ -127,7 +126,7 @@ describe("a store that reads after a kill what nobody synced, and leaves out the
 
 type Mutate = (fs: FileSystem.FileSystem) => FileSystem.FileSystem
 
-/** A program on a file system that is not what it says. */
+/** A program on a file system that misbehaves. */
 const through = (program: Program, mutate: Mutate): Program => {
   const mutated = Layer.effectContext(
     Effect.map(Effect.context<FileSystem.FileSystem | Path.Path>(), (given) =>
@@ -148,7 +147,7 @@ const wrapFiles =
       Effect.map(fs.open(name, options), (file) => (path.test(name) ? { ...file, ...wrap(file) } : file))
   })
 
-/** Keeps what is written to a file until it was renamed. */
+/** Holds back the data of a file until the file was renamed. */
 const renamesFirst =
   (path: RegExp): Mutate =>
   (fs) => {
@@ -182,7 +181,7 @@ const renamesFirst =
     }
   }
 
-/** Keeps what is written to segments until the index is synced. */
+/** Holds back the data of segments until the index is synced. */
 const indexesFirst: Mutate = (fs) => {
   let held: Array<Effect.Effect<unknown, never>> = []
   const writeLater = Effect.fnUntraced(
@@ -221,7 +220,7 @@ const indexesFirst: Mutate = (fs) => {
   }
 }
 
-/** So short that the store does not read what it wrote before the end. */
+/** So short that the store does not read back what it wrote. */
 const oneGroup: Program = {
   name: "appending a group",
   image: crash.imageOf(),

@@ -1,10 +1,7 @@
 /**
- * Every byte of a small store flipped, every file of it broken off at every length and removed: what is broken is named,
- * no reader gives a wrong entry, and opening for writing loses nothing without a copy.
- *
- * A usual run flips one bit of every byte, breaks off at every third length, and opens for writing after a share of the
- * cases, another share with another PI_SESSIONS_SEED; PI_SESSIONS_FUZZ=1 does all of it. Lock files lie on no simulated
- * disk: StoreLock.test.ts has those.
+ * A small store with a flipped bit, with a truncated file, and with a missing file: the damage is reported, no reader
+ * returns a wrong entry, and opening for writing loses nothing without a copy. A campaign damages every byte. Lock files
+ * are not on the simulated disk: StoreLock.test.ts has those.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
@@ -21,48 +18,50 @@ interface Case {
   readonly at: number
 }
 
-/** One case in so many is opened for writing. */
-const DEEP = settings.isLong ? 1 : 23
+/** One case in so many is also opened for writing, which takes ten times as long. */
+const DEEP = settings.isCampaign ? 3 : 11
 
-/** One length in so many is broken off at; those where a record ends, and the ones beside them, always. */
-const LENGTHS = settings.isLong ? 1 : 3
+/** Number of bytes to damage. */
+const CASES = settings.fuzz({ test: 220, campaign: 100_000 })
 
 const filesOf = (sound: Damage.Sound): ReadonlyArray<readonly [path: string, bytes: Uint8Array]> =>
-  // The source of a migration is no part of the store.
+  // The source of a migration is not part of the store.
   Object.entries(sound.files).filter(([path]) => !path.endsWith("/") && path !== "/d/s.jsonl")
 
-/** Without those that a store that was closed settled has just so. */
-const ownFilesOf = (sound: Damage.Sound) =>
-  filesOf(sound).filter(([path]) => settings.isLong || sound.name === "settled" || /manifest|offsets|3\.seg/.test(path))
+/** Every byte of the files. */
+const placesIn = (sound: Damage.Sound) =>
+  filesOf(sound).flatMap(([path, bytes]) => Array.from(bytes, (_, at) => ({ path, bytes, at })))
 
 function* flips(sound: Damage.Sound): Generator<Case> {
-  let count = settings.firstSeed
-  for (const [path, bytes] of ownFilesOf(sound)) {
-    for (let at = 0; at < bytes.length; at++, count++) {
-      const broken = Uint8Array.from(bytes)
-      const bit = (count * 5) % 8
-      broken[at] = (broken[at] ?? 0) ^ (1 << bit)
-      const name = `${sound.name}: bit ${bit} of byte ${at} of ${path}`
-      yield { name, path, at, files: { ...sound.files, [path]: broken }, deep: count % DEEP === 0 }
-    }
+  for (const [count, { at, bytes, path }] of settings.spread(placesIn(sound), CASES).entries()) {
+    const broken = Uint8Array.from(bytes)
+    const bit = ((count + settings.firstSeed) * 5) % 8
+    broken[at] = (broken[at] ?? 0) ^ (1 << bit)
+    const name = `${sound.name}: bit ${bit} of byte ${at} of ${path}`
+    yield { name, path, at, files: { ...sound.files, [path]: broken }, deep: count % DEEP === 0 }
   }
 }
 
 function* truncations(sound: Damage.Sound): Generator<Case> {
-  let count = settings.firstSeed
-  for (const [path, bytes] of filesOf(sound)) {
-    for (let at = 0; at < bytes.length; at++, count++) {
-      const name = `${sound.name}: ${path} broken off after ${at} bytes`
-      // Where a record ends, a file that broke off looks whole.
-      const isBorder = at === 0 || [bytes[at - 2], bytes[at - 1], bytes[at]].includes(0x0a)
-      if (!isBorder && count % LENGTHS !== 0) continue
-      const deep = count % DEEP === 0 || isBorder
-      yield { name, path, at, files: { ...sound.files, [path]: bytes.subarray(0, at) }, deep }
+  // A file that is truncated at the end of a record looks whole.
+  const isBorder = ({ at, bytes }: { at: number; bytes: Uint8Array }) =>
+    at === 0 || [bytes[at - 2], bytes[at - 1], bytes[at]].includes(0x0a)
+  const places = placesIn(sound)
+  const borders = settings.spread(places.filter(isBorder), CASES / 5)
+  for (const [count, place] of [...borders, ...settings.spread(places, CASES / 2)].entries()) {
+    const { at, bytes, path } = place
+    const name = `${sound.name}: ${path} truncated to ${at} bytes`
+    yield {
+      name,
+      path,
+      at,
+      files: { ...sound.files, [path]: bytes.subarray(0, at) },
+      deep: count % DEEP === 0 || isBorder(place)
     }
   }
 }
 
-/** Bytes of the index that the manifest speaks of. */
+/** Bytes of the index that the manifest counts. */
 const promisedIndexBytes = (sound: Damage.Sound): number =>
   JSON.parse(Buffer.from(sound.files["/d/s1.v2/manifest.json"] ?? []).toString("utf8")).index.byte_length
 
@@ -77,7 +76,7 @@ const run = Effect.fnUntraced(function* (sound: Damage.Sound, cases: Generator<C
     const outcome = yield* Damage.examine(sound, one.path, one.files, one.name, one.deep)
     total++
     if (!outcome.noticed && !silent(one)) unnoticed.push(one.name)
-    // Everything but the frames and the marker can be made again or done without.
+    // Everything except frames and marker can be rebuilt or ignored.
     if (!/segments|active/.test(one.path)) assert.strictEqual(outcome.readable, sound.entries.length, one.name)
     if (!one.deep) continue
     deep++
@@ -97,7 +96,7 @@ describe.each([
   { name: "open", make: Damage.open }
 ])("a store that was closed $name", ({ make }) => {
   it.effect(
-    "is as it was when nothing is damaged",
+    "has no finding and opens unchanged without damage",
     Effect.fnUntraced(function* () {
       const sound = yield* make
       const outcome = yield* Damage.examine(sound, "", sound.files, sound.name, true)
@@ -106,30 +105,28 @@ describe.each([
   )
 
   it.effect(
-    "names every flipped byte, gives no wrong entry, and loses none without a copy",
+    "with a flipped bit: reports it, returns no wrong entry, and loses no byte without a copy",
     Effect.fnUntraced(function* () {
       const sound = yield* make
       assert.deepStrictEqual(yield* run(sound, flips(sound), () => false), [])
-    }),
-    settings.patience
+    })
   )
 
   it.effect(
-    "names every file that breaks off, gives no wrong entry, and loses none without a copy",
+    "with a truncated file: reports it, returns no wrong entry, and loses no byte without a copy",
     Effect.fnUntraced(function* () {
       const sound = yield* make
-      // Not to be seen: the newline after a document, and rows of the index that the manifest does not promise yet.
+      // Undetectable: the newline after a document, and index rows that the manifest does not count yet.
       const silent = ({ at, path }: Case): boolean =>
         path.endsWith(".json")
           ? at === (sound.files[path]?.length ?? 0) - 1
           : path.endsWith("offsets.jsonl") && sound.name === "open" && at === promisedIndexBytes(sound)
       assert.deepStrictEqual(yield* run(sound, truncations(sound), silent), [])
-    }),
-    settings.patience
+    })
   )
 
   it.effect(
-    "names every file that is missing",
+    "with a missing file: reports it",
     Effect.fnUntraced(function* () {
       const sound = yield* make
       const cases = function* (): Generator<Case> {
@@ -144,7 +141,7 @@ describe.each([
 })
 
 it.effect(
-  "a frame that was exchanged for another one, its checksum right, is not in the hash chain",
+  "a frame that was replaced by another one with a valid checksum breaks the hash chain",
   Effect.fnUntraced(function* () {
     const sound = yield* Damage.settled
     let cases = 0
@@ -180,7 +177,7 @@ it.effect(
 )
 
 it.effect(
-  "an id that two entries have is named",
+  "an id that two entries have is reported",
   Effect.fnUntraced(function* () {
     const sound = yield* Damage.open
     const path = Object.keys(sound.files).findLast((name) => name.endsWith(".seg")) ?? assert.fail()
@@ -208,10 +205,7 @@ it.effect(
       { ...sound.files, [path]: Buffer.concat([bytes, twice]) },
       Effect.flatMap(SessionStore, (store) => store.verify(Damage.location))
     )
-    const told = Result.getOrThrow(result).findings.map(({ invariant, message }) => `${invariant} ${message}`)
-    assert.isTrue(
-      told.some((text) => text === `INV-001 the id ${frame.entry_id} is another entry's already`),
-      told.join()
-    )
+    const findings = Result.getOrThrow(result).findings.map(({ invariant, message }) => `${invariant} ${message}`)
+    assert.include(findings, `INV-001 the id ${frame.entry_id} is another entry's already`)
   })
 )

@@ -1,9 +1,9 @@
 /**
- * Faults that the system returns, in place of a crash: at every call of a program that uses a store. The program tries
- * again what failed, with the same writer where it has one, and does not look at what went wrong but for its tag.
+ * Errors that the file system returns at any call of a program that uses a store. The program retries what failed, with
+ * the same writer where it has one, and looks only at the error's tag.
  *
- * Whatever the fault was, it comes back as an error of the disk, never as a defect, and nothing hangs; once it is gone
- * everything is acknowledged, and is there once, in order, also after a power cut: a failed fsync makes nothing durable.
+ * Each fault is reported as an I/O error, never as a defect, and nothing hangs. After the fault everything is
+ * acknowledged and is in the session once, in order, also after a power cut: a failed fsync makes nothing durable.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Effect, Exit } from "effect"
@@ -11,7 +11,7 @@ import * as CrashState from "@pi-sessions/testing/CrashState"
 import * as FaultyFileSystem from "@pi-sessions/testing/FaultyFileSystem"
 import { type Program, run } from "./support/crashExploring.ts"
 import * as crash from "./support/crashSession.ts"
-import * as settings from "./support/crashSettings.ts"
+import * as settings from "./support/settings.ts"
 import * as workloads from "./support/crashWorkloads.ts"
 
 const { source } = workloads
@@ -32,11 +32,11 @@ type Operation = FaultyFileSystem.Operation
 
 interface Kind {
   readonly name: string
-  /** Whether it can come at a call of the program without faults. */
+  /** Whether the fault is possible at a call. */
   readonly at: (call: Operation) => boolean
-  /** What happens to a call, which is so many calls behind that one. */
+  /** The fault of a call; `behind` counts the calls since the chosen one. */
   readonly fault: (call: Operation, behind: number) => FaultyFileSystem.Fault | undefined
-  /** The disk does not let the store take back what a failed fsync left; what it can make again may lag behind then. */
+  /** The fault lasts so long that the store cannot cut off what a failed fsync left; its index may lag behind then. */
   readonly lasting?: true
 }
 
@@ -68,7 +68,7 @@ const KINDS: ReadonlyArray<Kind> = [
   }
 ]
 
-/** What is wrong after a program that met a fault; undefined when nothing is. */
+/** The problem after a program met a fault; undefined when there is none. */
 const problem = Effect.fnUntraced(function* (
   { machine, exit, known }: Effect.Success<ReturnType<typeof run>>,
   expected: crash.Known,
@@ -91,77 +91,69 @@ const problem = Effect.fnUntraced(function* (
 
 describe("a fault at any call", () => {
   for (const program of programs) {
-    it.effect(
-      `of ${program.name} is told, and is all that happens`,
-      () =>
-        Effect.gen(function* () {
-          const plain = yield* run(program, {}, FaultyFileSystem.make)
-          assert.isTrue(Exit.isSuccess(plain.exit))
-          // The first half of these is a migration, which is tried at every call.
-          const stride = settings.faultStride(program.name === "rolling back" || program.name === "exporting" ? 5 : 1)
-          const problems: Array<string> = []
-          for (const kind of KINDS) {
-            let runs = 0
-            let states = 0
-            const calls = plain.machine.operations.filter(kind.at)
-            for (const [at, call] of calls.entries()) {
-              if ((at + settings.firstSeed) % stride !== 0) continue
-              const fault = (now: Operation) =>
-                now.index < call.index ? undefined : kind.fault(now, now.index - call.index)
-              // Far more calls than the program needs: one that goes round in circles is stopped.
-              const halt = { haltAfter: 4 * plain.machine.operations.length }
-              const found = yield* run(program, { fault, ...halt }, FaultyFileSystem.make)
-              const { why, states: tried } = yield* problem(found, plain.known, kind.lasting === true)
-              runs += 1
-              states += tried
-              if (why !== undefined) problems.push(`${kind.name} at ${FaultyFileSystem.describe(call)}: ${why}`)
-            }
-            settings.note(
-              `${program.name}: ${kind.name} at ${runs} of ${calls.length} calls, ${states} disks after a power cut`
-            )
+    it.effect(`of ${program.name} is reported and has no other effect`, () =>
+      Effect.gen(function* () {
+        const plain = yield* run(program, {}, FaultyFileSystem.make)
+        assert.isTrue(Exit.isSuccess(plain.exit))
+        const problems: Array<string> = []
+        for (const kind of KINDS) {
+          let runs = 0
+          let states = 0
+          const calls = plain.machine.operations.filter(kind.at)
+          for (const call of settings.spread(calls, settings.faults({ test: 7, campaign: 2000 }))) {
+            const fault = (now: Operation) =>
+              now.index < call.index ? undefined : kind.fault(now, now.index - call.index)
+            // Far more calls than the program needs: stops a program that loops.
+            const halt = { haltAfter: 4 * plain.machine.operations.length }
+            const found = yield* run(program, { fault, ...halt }, FaultyFileSystem.make)
+            const { why, states: tried } = yield* problem(found, plain.known, kind.lasting === true)
+            runs += 1
+            states += tried
+            if (why !== undefined) problems.push(`${kind.name} at ${FaultyFileSystem.describe(call)}: ${why}`)
           }
-          assert.deepStrictEqual(problems, [])
-        }),
-      settings.patience
+          settings.note(
+            `${program.name}: ${kind.name} at ${runs} of ${calls.length} calls, ${states} disks after a power cut`
+          )
+        }
+        assert.deepStrictEqual(problems, [])
+      })
     )
   }
 })
 
 describe("a full disk", () => {
-  it.effect(
-    "is full at every byte once: when there is space again the same program goes on",
-    () =>
-      Effect.gen(function* () {
-        let runs = 0
-        let refusals = 0
-        const problems: Array<string> = []
-        for (const program of programs) {
-          const plain = yield* run(program, {}, FaultyFileSystem.make)
-          const used = plain.machine.disk.usedBytes
-          const step = Math.max(1, Math.ceil(used / (150 / settings.faultStride(5))))
-          for (let capacity = source.bytes.length; capacity < used; capacity += step) {
-            let refused = 0
-            const machine = FaultyFileSystem.make({
-              interleave: true,
-              image: program.image,
-              capacityBytes: capacity,
-              haltAfter: 4 * plain.machine.operations.length,
-              onOperation: (when, { result }) => {
-                // Space comes back after a few writes that had none.
-                if (when === "after" && result === "ENOSPC" && ++refused > 3) machine.setCapacity(undefined)
-              }
-            })
-            const found = yield* run(program, {}, () => machine)
-            const { why } = yield* problem(found, plain.known, true)
-            runs += 1
-            refusals += refused
-            if (why !== undefined) problems.push(`${program.name} on ${capacity} bytes: ${why}`)
-          }
+  it.effect("refuses writes at any size: when there is space again the same program continues", () =>
+    Effect.gen(function* () {
+      let runs = 0
+      let refusals = 0
+      const problems: Array<string> = []
+      for (const program of programs) {
+        const plain = yield* run(program, {}, FaultyFileSystem.make)
+        const used = plain.machine.disk.usedBytes
+        const sizes = settings.faults({ test: 3, campaign: 150 })
+        const step = Math.max(1, Math.ceil(used / sizes))
+        for (let capacity = source.bytes.length; capacity < used; capacity += step) {
+          let refused = 0
+          const machine = FaultyFileSystem.make({
+            interleave: true,
+            image: program.image,
+            capacityBytes: capacity,
+            haltAfter: 4 * plain.machine.operations.length,
+            onOperation: (when, { result }) => {
+              // Space comes back after a few writes that had none.
+              if (when === "after" && result === "ENOSPC" && ++refused > 3) machine.setCapacity(undefined)
+            }
+          })
+          const found = yield* run(program, {}, () => machine)
+          const { why } = yield* problem(found, plain.known, true)
+          runs += 1
+          refusals += refused
+          if (why !== undefined) problems.push(`${program.name} on ${capacity} bytes: ${why}`)
         }
-        settings.note(`full disk: ${runs} sizes, ${refusals} refused writes`)
-        assert.deepStrictEqual(problems, [])
-        assert.isAbove(refusals, runs)
-      }),
-    settings.patience
+      }
+      settings.note(`full disk: ${runs} sizes, ${refusals} refused writes`)
+      assert.deepStrictEqual(problems, [])
+      assert.isAbove(refusals, runs)
+    })
   )
 })

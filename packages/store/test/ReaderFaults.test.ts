@@ -12,8 +12,9 @@ import * as Checkpoint from "../src/wire/Checkpoint.ts"
 import { SessionStore } from "../src/SessionStore.ts"
 import { StoreMigration } from "../src/StoreMigration.ts"
 import { type WriterOptions } from "../src/StoreWriter.ts"
-import { withFile, writeFully } from "../src/internal/durable.ts"
+import { withFile, writeFully } from "../src/files/durable.ts"
 import * as Sessions from "./support/sessions.ts"
+import * as settings from "./support/settings.ts"
 import * as Store from "./support/storeLayer.ts"
 import * as WatchedFiles from "./support/watchedFiles.ts"
 
@@ -341,7 +342,7 @@ it.live("no checkpoint changes the thinking level and the model that the context
     kinds.flatMap((b) => kinds.map((c) => [a("e1", null), b("e2", "e1"), c("e3", "e2"), Sessions.user("e4", "e3")]))
   )
   return Effect.gen(function* () {
-    for (const given of sessions) {
+    for (const given of settings.spread(sessions, settings.walks({ test: 16, campaign: 1000 }))) {
       const session = Session.read(Sessions.fileOf(Sessions.headerLine(), given))
       const expected = SessionContext.build(session.tree)
       for (const settledAt of [0, 1, 2, 3]) {

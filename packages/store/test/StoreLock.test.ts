@@ -40,89 +40,81 @@ describe("a store that another process writes to", () => {
     }).pipe(Effect.scoped, Effect.provide(Store.live))
   )
 
-  it.live(
-    "is had at once by the next one after kill -9, with every entry that was acknowledged",
-    () =>
-      Effect.gen(function* () {
-        const { location, store } = yield* inFolder
-        const acknowledged: Array<string> = []
-        const rounds = settings.walks(4)
-        for (let round = 0; round < rounds; round++) {
-          const other = yield* OtherProcess.start(location, "append")
-          yield* other.saysMore(20 + 15 * round)
-          yield* other.kill
-          acknowledged.push(...other.acknowledged())
-          const started = Date.now()
-          yield* Effect.scoped(
-            Effect.gen(function* () {
-              const writer = yield* store.writer(location)
-              assert.isBelow(Date.now() - started, 2000, "no lock is stale")
-              assert.isAtLeast(writer.entryCount, acknowledged.length)
-              // What was written and not acknowledged yet may be there, whole.
-              assert.isAtMost(writer.entryCount, acknowledged.length + round + 1)
-            })
+  it.live("is had at once by the next one after kill -9, with every entry that was acknowledged", () =>
+    Effect.gen(function* () {
+      const { location, store } = yield* inFolder
+      const acknowledged: Array<string> = []
+      const rounds = settings.kills({ test: 2, campaign: 50 })
+      for (let round = 0; round < rounds; round++) {
+        const other = yield* OtherProcess.start(location, "append")
+        yield* other.saysMore(20 + 15 * round)
+        yield* other.kill
+        acknowledged.push(...other.acknowledged())
+        const started = Date.now()
+        yield* Effect.scoped(
+          Effect.gen(function* () {
+            const writer = yield* store.writer(location)
+            assert.isBelow(Date.now() - started, 2000, "no lock is stale")
+            assert.isAtLeast(writer.entryCount, acknowledged.length)
+            // What was written and not acknowledged yet may be there, whole.
+            assert.isAtMost(writer.entryCount, acknowledged.length + round + 1)
+          })
+        )
+        const texts = yield* Effect.scoped(
+          Effect.flatMap(store.reader(location), (reader) =>
+            Effect.map(Stream.runCollect(reader.range(1, 1e9)), (entries) => entries.map((entry) => entry.text))
           )
-          const texts = yield* Effect.scoped(
-            Effect.flatMap(store.reader(location), (reader) =>
-              Effect.map(Stream.runCollect(reader.range(1, 1e9)), (entries) => entries.map((entry) => entry.text))
-            )
-          )
-          const known = new Set(acknowledged)
-          assert.deepStrictEqual(
-            texts.filter((text) => known.has(text)),
-            acknowledged,
-            "all of them, in order"
-          )
-          const report = yield* store.verify(location)
-          assert.deepStrictEqual(report.findings, [])
-        }
-        settings.note(`StoreLock: ${acknowledged.length} entries acknowledged before ${rounds} kills`)
-      }).pipe(Effect.scoped, Effect.provide(Store.live)),
-    settings.patience
+        )
+        const known = new Set(acknowledged)
+        assert.deepStrictEqual(
+          texts.filter((text) => known.has(text)),
+          acknowledged,
+          "all of them, in order"
+        )
+        const report = yield* store.verify(location)
+        assert.deepStrictEqual(report.findings, [])
+      }
+      settings.note(`StoreLock: ${acknowledged.length} entries acknowledged before ${rounds} kills`)
+    }).pipe(Effect.scoped, Effect.provide(Store.live))
   )
 
-  it.live(
-    "is read meanwhile, without waiting, as a whole prefix that only grows",
-    () =>
-      Effect.gen(function* () {
-        const { location, store } = yield* inFolder
-        const other = yield* OtherProcess.start(location, "append")
-        let longest = 0
-        let reads = 0
-        const until = Date.now() + (settings.isLong ? 20_000 : 2000)
-        while (Date.now() < until) {
-          const before = other.acknowledged().length
-          const texts = yield* Effect.scoped(
-            Effect.gen(function* () {
-              const reader = yield* store.reader(location)
-              assert.strictEqual(reader.header.text, Sessions.headerLine().text)
-              const lines = yield* Stream.runCollect(reader.lines)
-              assert.strictEqual(lines.length, reader.entryCount + 1)
-              const last = yield* reader.last(5)
-              assert.deepStrictEqual(
-                last.map((entry) => entry.text),
-                lines
-                  .slice(1)
-                  .slice(-5)
-                  .map((line) => line.text)
-              )
-              return lines.slice(1).map((line) => line.text)
-            })
-          )
-          assert.isAtLeast(texts.length, before, "what was acknowledged before the reader came is there")
-          assert.isAtLeast(texts.length, longest)
-          longest = texts.length
-          reads++
-          yield* other.saysMore(1)
-          const known = other.acknowledged()
-          const shared = Math.min(known.length, texts.length)
-          assert.deepStrictEqual(texts.slice(0, shared), known.slice(0, shared))
-        }
-        yield* other.kill
-        assert.isAbove(reads, 3)
-        settings.note(`StoreLock: ${reads} readers beside a writer, of up to ${longest} entries`)
-      }).pipe(Effect.scoped, Effect.provide(Store.live)),
-    settings.patience
+  it.live("is read meanwhile, without waiting, as a whole prefix that only grows", () =>
+    Effect.gen(function* () {
+      const { location, store } = yield* inFolder
+      const other = yield* OtherProcess.start(location, "append")
+      let longest = 0
+      let reads = 0
+      while (reads < settings.kills({ test: 8, campaign: 500 })) {
+        const before = other.acknowledged().length
+        const texts = yield* Effect.scoped(
+          Effect.gen(function* () {
+            const reader = yield* store.reader(location)
+            assert.strictEqual(reader.header.text, Sessions.headerLine().text)
+            const lines = yield* Stream.runCollect(reader.lines)
+            assert.strictEqual(lines.length, reader.entryCount + 1)
+            const last = yield* reader.last(5)
+            assert.deepStrictEqual(
+              last.map((entry) => entry.text),
+              lines
+                .slice(1)
+                .slice(-5)
+                .map((line) => line.text)
+            )
+            return lines.slice(1).map((line) => line.text)
+          })
+        )
+        assert.isAtLeast(texts.length, before, "what was acknowledged before the reader came is there")
+        assert.isAtLeast(texts.length, longest)
+        longest = texts.length
+        reads++
+        yield* other.saysMore(1)
+        const known = other.acknowledged()
+        const shared = Math.min(known.length, texts.length)
+        assert.deepStrictEqual(texts.slice(0, shared), known.slice(0, shared))
+      }
+      yield* other.kill
+      settings.note(`StoreLock: ${reads} readers beside a writer, of up to ${longest} entries`)
+    }).pipe(Effect.scoped, Effect.provide(Store.live))
   )
 })
 

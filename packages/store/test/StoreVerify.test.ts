@@ -1,4 +1,4 @@
-/** `verify` beside somebody who writes: a sound store has no findings at any moment. */
+/** `verify` beside a live writer: a sound store has no findings at any moment. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import * as FaultyFileSystem from "@pi-sessions/testing/FaultyFileSystem"
@@ -41,7 +41,7 @@ describe("verify beside a writer at work", () => {
       const other = yield* OtherProcess.start(location, "append")
       const told = new Map<string, number>()
       let rounds = 0
-      while (other.acknowledged().length < 3000) {
+      while (other.acknowledged().length < settings.walks({ test: 300, campaign: 10_000 })) {
         for (const { invariant, message } of (yield* store.verify(location)).findings) {
           const what = `${invariant}: ${message.replaceAll(/p?[0-9-]+/g, "#")}`
           told.set(what, (told.get(what) ?? 0) + 1)

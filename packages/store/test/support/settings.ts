@@ -1,48 +1,41 @@
-/**
- * What the environment may say to the tests: how much, from which seed, and where more sessions lie.
- *
- * A failure names the seed of its case: `PI_SESSIONS_SEED=<seed> PI_SESSIONS_FUZZ=1` (or `PI_SESSIONS_WALKS=1`) runs
- * that case alone.
- */
+/** Doses and inputs of the store's tests. A failure names its seed: PI_SESSIONS_SEED=<seed> runs that case first. */
 import * as process from "node:process"
+import * as Dose from "@pi-sessions/testing/Dose"
 
-const integer = (name: string): number | undefined => {
-  const text = process.env[name]
-  if (text === undefined || text === "") return undefined
-  const value = Number(text)
-  if (!Number.isSafeInteger(value) || value < 1) throw new Error(`${name} is no count: ${text}`)
-  return value
+/** The seed of the first case. */
+export const firstSeed = Dose.firstSeed()
+
+/** The seeds of so many cases; each is one more than the one before. */
+export const seeds = (count: number): ReadonlyArray<number> => Array.from({ length: count }, (_, at) => firstSeed + at)
+
+/** Number of random sessions or sequences of operations. */
+export const walks = (doses: Dose.Doses): number => Dose.of("PI_SESSIONS_WALKS", doses)
+
+/** Number of cases of a fuzz test. */
+export const fuzz = (doses: Dose.Doses): number => Dose.of("PI_SESSIONS_FUZZ", doses)
+
+/** Number of crash states to check. */
+export const crashStates = (doses: Dose.Doses): number => Dose.of("PI_SESSIONS_CRASH_STATES", doses)
+
+/** Number of calls at which one fault is injected. */
+export const faults = (doses: Dose.Doses): number => Dose.of("PI_SESSIONS_FAULTS", doses)
+
+/** Rounds of kill -9 of a real writer. */
+export const kills = (doses: Dose.Doses): number => Dose.of("PI_SESSIONS_KILLS", doses)
+
+/** Evenly spread items, `count` at most. Another seed chooses others. */
+export const spread = <A>(items: ReadonlyArray<A>, count: number): ReadonlyArray<A> => {
+  const stride = Math.max(1, Math.ceil(items.length / count))
+  const first = (firstSeed - 1) % Math.min(stride, items.length || 1)
+  return items.filter((_, at) => at % stride === first)
 }
 
-/** The seed of the first case; each further case adds one. */
-export const firstSeed = integer("PI_SESSIONS_SEED") ?? 1
-
-/** How many random sessions or sequences of operations. */
-export const walks = (usual: number): number => integer("PI_SESSIONS_WALKS") ?? usual
-
-/** How many cases a fuzz test tries. */
-export const fuzz = (usual: number): number => integer("PI_SESSIONS_FUZZ") ?? usual
-
-/** Whether so many cases should show everything that can happen; one that is repeated need not. */
-export const isMany = (count: number): boolean => count >= 30
-
-/** Whether the environment asks for more than a usual run. */
-export const isLong = (integer("PI_SESSIONS_WALKS") ?? integer("PI_SESSIONS_FUZZ")) !== undefined
-
-/** Entries of the largest generated session. */
-export const entries = (usual: number): number => integer("PI_SESSIONS_STORE_ENTRIES") ?? usual
-
-/** Whether the tests run that take minutes and gigabytes. */
-export const isHuge = integer("PI_SESSIONS_HUGE") !== undefined
-
-/** How long a test may take whose work the environment sets, in milliseconds. */
-export const patience = isLong || isHuge ? 3_600_000 : 600_000
-
-/** The seeds of so many cases. */
-export const seeds = (count: number): ReadonlyArray<number> => Array.from({ length: count }, (_, at) => firstSeed + at)
+export const isCampaign: boolean = Dose.isCampaign()
 
 /** A folder of real sessions that are not in the repository. */
 export const corpus: string | undefined = process.env["PI_SESSIONS_CORPUS"] || undefined
 
-/** Says something beside the results. */
-export const note = (text: string): void => void process.stdout.write(`${text}\n`)
+/** Prints a count, in campaigns. */
+export const note = (text: string): void => {
+  if (isCampaign) process.stdout.write(`${text}\n`)
+}

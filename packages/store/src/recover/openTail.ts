@@ -1,0 +1,106 @@
+/** The segments that are not sealed: what an interrupted writer may have left half-written. */
+import * as Effect from "effect/Effect"
+import type * as FileSystem from "effect/FileSystem"
+import * as Option from "effect/Option"
+import type * as Path from "effect/Path"
+import type * as Manifest from "../wire/Manifest.ts"
+import * as OffsetRow from "../wire/OffsetRow.ts"
+import { chainHash } from "../wire/SegmentFrame.ts"
+import { StoreDamaged, type StoreIoError } from "../StoreError.ts"
+import { type StoreLayout, numberOf } from "../StoreLayout.ts"
+import { type Head } from "../wire/WireField.ts"
+import { listNames, sizeOf, withFile } from "../files/durable.ts"
+import { follows, headOf } from "../wire/frameLink.ts"
+import * as Quarantine from "./quarantine.ts"
+import { type Repair } from "./repair.ts"
+import { sealedAt } from "../wire/sealing.ts"
+import { scanSegment } from "../read/segmentScan.ts"
+
+/** The segment that is not sealed yet. */
+export interface OpenSegment {
+  readonly segmentSeq: number
+  readonly byteLength: number
+  readonly firstEntrySeq: number
+}
+
+/** Frames of the segments that are not sealed, with where they lie. */
+export interface OpenTail {
+  readonly head: Head | undefined
+  /** Segments that were sealed before the next one was made, and that the manifest, an older one, does not count. */
+  readonly uncounted: ReadonlyArray<Manifest.SealedSegment>
+  readonly rows: ReadonlyArray<OffsetRow.OffsetRow>
+  /** Undefined when the next entry starts a new segment. */
+  readonly openSegment: OpenSegment | undefined
+}
+
+/**
+ * Reads the segments after the sealed ones. What is torn at the end of the last one was never acknowledged and goes to
+ * quarantine. The ones before it were sealed when it was made, whatever the manifest says: they must be there and whole.
+ */
+export const readTail = Effect.fnUntraced(function* (
+  layout: StoreLayout,
+  manifest: Manifest.Manifest,
+  repairs: Array<Repair>
+): Effect.fn.Return<OpenTail, StoreIoError | StoreDamaged, FileSystem.FileSystem | Path.Path> {
+  const sealed = manifest.segments.at(-1)
+  let head: Head | undefined
+  if (sealed !== undefined) {
+    const entryId = manifest.head?.entry_seq === sealed.last_entry_seq ? manifest.head.entry_id : undefined
+    head = {
+      segment_seq: sealed.segment_seq,
+      frame_seq: sealed.frame_count,
+      entry_seq: sealed.last_entry_seq,
+      entry_id: entryId ?? (yield* lastEntryId(layout, sealed)),
+      chain_hash: sealed.chain_hash
+    }
+  }
+  const rows: Array<OffsetRow.OffsetRow> = []
+  const uncounted: Array<Manifest.SealedSegment> = []
+  let openSegment: OpenSegment | undefined
+  const first = (sealed?.segment_seq ?? 0) + 1
+  const seqs = (yield* listNames(layout.segments)).flatMap((name) => numberOf(name, ".seg") ?? [])
+  for (const [at, segmentSeq] of seqs.filter((segmentSeq) => segmentSeq >= first).entries()) {
+    const path = layout.segment(segmentSeq)
+    const gone = (path: string, byteOffset: number, reason: string) =>
+      new StoreDamaged({ path, byteOffset, reason, invariant: "INV-005" })
+    if (segmentSeq !== first + at) return yield* gone(layout.segment(first + at), 0, "the segment is missing")
+    const size = Option.getOrElse(yield* sizeOf(path), () => 0)
+    const firstEntrySeq = head === undefined ? 0 : head.entry_seq + 1
+    const ended = yield* withFile(path, "r", (file) =>
+      scanSegment(file, path, 0, size, (bytes, frame, byteOffset) => {
+        const wrong = follows(head, segmentSeq, frame.frame)
+        if (wrong !== undefined) return wrong
+        head = headOf(frame.frame, chainHash(bytes.subarray(frame.start, frame.end)))
+        rows.push(OffsetRow.ofFrame(frame.frame, byteOffset, frame.end - frame.start))
+        return undefined
+      })
+    )
+    if (segmentSeq !== seqs.at(-1)) {
+      if (ended.damage !== undefined) return yield* gone(path, ended.offset, ended.damage)
+      if (head?.segment_seq !== segmentSeq) return yield* gone(path, 0, "the segment is empty")
+      uncounted.push(sealedAt(head, firstEntrySeq, size))
+      continue
+    }
+    if (ended.damage !== undefined && size > ended.offset) {
+      repairs.push({
+        what: `segment ${segmentSeq}: bytes ${ended.offset} to ${size} cut off into quarantine: ${ended.damage}`,
+        mend: Quarantine.cutOff(layout, path, ended.offset, size, ended.damage)
+      })
+    }
+    openSegment = { segmentSeq, byteLength: ended.offset, firstEntrySeq }
+  }
+  return { head, uncounted, rows, openSegment }
+})
+
+/** Only needed when the manifest's head is not that of its last sealed segment. */
+const lastEntryId = Effect.fnUntraced(function* (layout: StoreLayout, sealed: Manifest.SealedSegment) {
+  const path = layout.segment(sealed.segment_seq)
+  let entryId = ""
+  yield* withFile(path, "r", (file) =>
+    scanSegment(file, path, 0, sealed.byte_length, (_bytes, found) => {
+      entryId = found.frame.entry_id
+      return undefined
+    })
+  )
+  return entryId
+})

@@ -1,0 +1,2 @@
+/** Thousands of random records of each kind. */
+import "./Codecs.test.ts"

@@ -1,0 +1,2 @@
+/** Every order of kinds of entries before a checkpoint. */
+import "./ReaderFaults.test.ts"
