@@ -1,32 +1,32 @@
 /**
- * Values that are known to be secret: those of the environment, of files that a person names, and those a person gives.
- * They are found in any text as they stand, and in the forms in which texts hold them: escaped for JSON (twice too), for
- * URLs, for HTML and for shells, and in base64, wherever in the encoded bytes they lie.
+ * Values that are known to be secret: from the environment, from files and from the user. They are found verbatim and in
+ * encoded forms: escaped for JSON (once or twice), URLs, HTML and shells, and in base64 at any offset.
  */
 import { Buffer } from "node:buffer"
 import { isWhollyPlaceholder } from "./internal/secretShape.ts"
 
 export interface ExactSecret {
   readonly value: string
-  /** The value as texts may hold it, itself among them. */
+  /** The value and its encoded forms. */
   readonly forms: ReadonlyArray<string>
 }
 
-/** Why a value was not taken: looking for it would take out what is no secret. */
+/** Why a value is not used: replacing it would remove text that is not secret. */
 export type Refusal =
-  /** Fewer than `MIN_LENGTH` characters; fewer than `MIN_GIVEN_LENGTH` of a value that a person gives. */
+  /** Fewer than `MIN_LENGTH` characters, or fewer than `MIN_GIVEN_LENGTH` if the user gave the value. */
   | "too_short"
-  /** `true`, a number, a path, an address without a password, one word of small letters, or nothing but a stand-in like `<token>`. */
+  /** `true`, a number, a path, a URL without a password, a word in one case, or only a placeholder like `<token>`. */
   | "common"
 
 export interface ExactSecrets {
   readonly secrets: ReadonlyArray<ExactSecret>
-  /** Names of variables and such, never values. */
+  /** `name` is a variable, or a place in a file; never a value. */
   readonly refused: ReadonlyArray<{ readonly name: string; readonly reason: Refusal }>
 }
 
+/** In UTF-16 units. */
 export const MIN_LENGTH = 8
-/** Of values that a person gives on purpose. */
+/** For values that the user gives on purpose. */
 export const MIN_GIVEN_LENGTH = 4
 
 /** Names of variables whose values are secrets. */
@@ -38,11 +38,11 @@ const SECRET_KEY =
 const NO_SECRET = /(?:PUBLIC|_PATH|_FILE|_DIR|_SOCK|_ID|_NAME|_TYPE|_HOST|_PORT|_TTL|_EXPIRY|_EXPIRES(?:_AT|_IN)?)$/iu
 
 const COMMON = /^(?:true|false|yes|no|on|off|null|none|[-+.\d]+|[a-z]+|[A-Z]+)$/u
-const PLACE = /^(?:[~./]|[A-Za-z]:[\\/]|[a-z][a-z\d+.-]*:\/\/(?![^/@\s]*:[^/@\s]*@))/u
+const PATH_OR_URL = /^(?:[~./]|[A-Za-z]:[\\/]|[a-z][a-z\d+.-]*:\/\/(?![^/@\s]*:[^/@\s]*@))/u
 
 const refusal = (value: string): Refusal | undefined => {
   if (value.length < MIN_LENGTH) return "too_short"
-  return COMMON.test(value) || PLACE.test(value) || isWhollyPlaceholder(value) ? "common" : undefined
+  return COMMON.test(value) || PATH_OR_URL.test(value) || isWhollyPlaceholder(value) ? "common" : undefined
 }
 
 const collect = (
@@ -61,7 +61,7 @@ const collect = (
   return { secrets: [...secrets.values()], refused: refusals }
 }
 
-/** Values of variables whose names say that they are secret, such as `OPENAI_API_KEY`. */
+/** The values of variables with names of secrets, such as `OPENAI_API_KEY`. */
 export const fromEnvironment = (environment: { readonly [name: string]: string | undefined }): ExactSecrets =>
   collect(
     Object.entries(environment).flatMap(([name, value]) =>
@@ -70,19 +70,19 @@ export const fromEnvironment = (environment: { readonly [name: string]: string |
     refusal
   )
 
-/** Values that a person gives; only their length is looked at. */
+/** Values that the user gives; only their length is checked. */
 export const fromValues = (values: ReadonlyArray<string>): ExactSecrets =>
   collect(
     values.map((value, index) => [`value ${index + 1}`, value] as const),
     (value) => (value.length < MIN_GIVEN_LENGTH ? "too_short" : undefined)
   )
 
-/** Whether the content of a file is meant to be JSON. Lines of `NAME=value` never begin like that. */
+/** Whether a file is meant to be JSON, by its name or first character. Lines of `NAME=value` never begin like that. */
 export const isJson = (path: string, content: string): boolean => /\.json$/iu.test(path) || /^\s*[{[]/u.test(content)
 
 /**
- * Values of a file that a person names: of JSON the strings under names such as `key` and `token`, else of `NAME=value`
- * lines those with such names, else each line. JSON that cannot be parsed is for the caller to refuse (`isJson`).
+ * The secrets in a file. JSON: the strings under keys such as `key` and `token`. Lines of `NAME=value`: the values with
+ * names of secrets. Other files: each line. Invalid JSON is read as lines, so callers reject it first (`isJson`).
  */
 export const fromFile = (path: string, content: string): ExactSecrets => {
   const json = parsed(content)
@@ -95,7 +95,7 @@ export const fromFile = (path: string, content: string): ExactSecrets => {
   )
 }
 
-/** All of them, each value once. */
+/** Combines several sets; each value is in the result once. */
 export const all = (parts: ReadonlyArray<ExactSecrets>): ExactSecrets => ({
   secrets: [
     ...new Map(parts.flatMap(({ secrets }) => secrets.map((secret) => [secret.value, secret] as const))).values()
@@ -114,7 +114,7 @@ const parsed = (content: string): unknown => {
   }
 }
 
-/** A list of what is left to look at, and no recursion: values may be nested beyond the stack. */
+/** Uses a list instead of recursion, because values may be nested deeper than the stack. */
 function* jsonValues(whole: unknown, path: string): Generator<readonly [name: string, value: string]> {
   const left: Array<{ readonly value: unknown; readonly at: string }> = [{ value: whole, at: path }]
   for (let next = left.pop(); next !== undefined; next = left.pop()) {
@@ -142,7 +142,7 @@ const envValues = (content: string): ReadonlyArray<readonly [name: string, value
 
 const ESCAPES: { readonly [escape: string]: string } = { n: "\n", r: "\r", t: "\t" }
 
-/** Lines of a value of several are secret by themselves from this length on. */
+/** Each line of a multi-line value is a secret of its own from this length on. */
 const MIN_LINE = 20
 
 const formsOf = (value: string): ReadonlyArray<string> => {
@@ -177,10 +177,10 @@ const formsOf = (value: string): ReadonlyArray<string> => {
   return [...forms]
 }
 
-/** Shorter pieces of base64 stand in other texts by chance. */
+/** Shorter pieces of base64 occur in other texts by chance. */
 const MIN_BASE64 = 8
 
-/** The value in base64, at each of the three places where it can begin in a group of bytes, without what its neighbours share. */
+/** The value in base64 for each of the three offsets in a group of bytes, without characters that depend on other bytes. */
 const base64 = (value: string): ReadonlyArray<string> => {
   const bytes = Buffer.from(value)
   const pieces = [0, 1, 2].map((before) => {

@@ -1,15 +1,17 @@
 /**
- * Rewrites the strings of JSON text and leaves everything else as it is written: numbers, spaces, escapes, members of one
- * name. The text must be JSON.
+ * Rewrites the strings of JSON text and keeps everything else byte for byte: numbers, spaces, escapes and duplicate keys.
+ * The text must be valid JSON.
  */
+import { type TextEdit } from "@pi-sessions/core/SessionOutline"
 import { TakenNames } from "./internal/takenNames.ts"
+import { edited } from "./internal/textEdits.ts"
 
 export interface StringVisitor {
-  /** The new name of a key; `before` are the new names of the members before it. */
+  /** Returns the new name of a key. `before` has the new names of the members before it. */
   readonly key: (name: string, before: TakenNames) => string
   /**
-   * The new value of a string that stands under `key` (empty in an array), beside `siblings`: the object's string members.
-   * Undefined takes the member away.
+   * Returns the new value of a string. `key` is empty in an array; `siblings` are the string members of the same object.
+   * Undefined removes the member.
    */
   readonly value: (value: string, key: string, siblings: ReadonlyMap<string, string>) => string | undefined
 }
@@ -22,35 +24,30 @@ interface StringToken {
 
 interface Member {
   readonly key: StringToken
-  /** Of the comma before it; -1 for the first one. */
+  /** Offset of the comma before it; -1 for the first member. */
   readonly comma: number
-  /** Where it is a string. */
+  /** Only of a string member. */
   value?: StringToken
 }
 
-/** An object that has not ended yet; an array has no members. */
+/** An object or array that is still open. */
 interface Frame {
+  /** Undefined for an array. */
   readonly members: Array<Member> | undefined
   comma: number
   /** Whether the next string is a key. */
   isKeyNext: boolean
 }
 
-interface Edit {
-  readonly start: number
-  readonly end: number
-  readonly text: string
-}
-
 const QUOTE = 0x22
 const COMMA = 0x2c
 const BACKSLASH = 0x5c
 
-const NOBODY: ReadonlyMap<string, string> = new Map()
+const NO_SIBLINGS: ReadonlyMap<string, string> = new Map()
 
-/** The text itself where nothing changes. */
+/** Returns the rewritten text; the same string if nothing changes. */
 export const rewrite = (json: string, visitor: StringVisitor): string => {
-  const edits: Array<Edit> = []
+  const edits: Array<TextEdit> = []
   const frames: Array<Frame> = []
   for (let at = 0; at < json.length; at++) {
     const frame = frames.at(-1)
@@ -58,7 +55,7 @@ export const rewrite = (json: string, visitor: StringVisitor): string => {
       case QUOTE: {
         const token = stringAt(json, at)
         at = token.end - 1
-        if (frame?.members === undefined) replaceValue(token, visitor.value(token.value, "", NOBODY), edits)
+        if (frame?.members === undefined) replaceValue(token, visitor.value(token.value, "", NO_SIBLINGS), edits)
         else if (frame.isKeyNext) {
           frame.members.push({ key: token, comma: frame.comma })
           frame.isKeyNext = false
@@ -88,7 +85,10 @@ export const rewrite = (json: string, visitor: StringVisitor): string => {
         frames.pop()
     }
   }
-  return edited(json, edits)
+  return edited(
+    json,
+    edits.sort((a, b) => a.start - b.start)
+  )
 }
 
 const stringAt = (json: string, start: number): StringToken => {
@@ -110,14 +110,14 @@ const isEscaped = (json: string, at: number): boolean => {
   return (at - before) % 2 === 1
 }
 
-const replaceValue = (token: StringToken, value: string | undefined, edits: Array<Edit>): void => {
+const replaceValue = (token: StringToken, value: string | undefined, edits: Array<TextEdit>): void => {
   if (value === token.value) return
   const { end, start } = token
-  edits.push({ start, end, text: value === undefined ? "null" : JSON.stringify(value) })
+  edits.push({ start, end, by: value === undefined ? "null" : JSON.stringify(value) })
 }
 
-/** An object is looked at when it ends, so that all its members are known. */
-const visitObject = (members: ReadonlyArray<Member>, visitor: StringVisitor, edits: Array<Edit>): void => {
+/** Runs when an object ends, because the visitor needs all its string members. */
+const visitObject = (members: ReadonlyArray<Member>, visitor: StringVisitor, edits: Array<TextEdit>): void => {
   const siblings = new Map<string, string>()
   for (const { key, value } of members) if (value !== undefined) siblings.set(key.value, value.value)
   const names = new TakenNames()
@@ -125,28 +125,15 @@ const visitObject = (members: ReadonlyArray<Member>, visitor: StringVisitor, edi
   for (const [at, { comma, key, value }] of members.entries()) {
     const rewritten = value === undefined ? undefined : visitor.value(value.value, key.value, siblings)
     if (value !== undefined && rewritten === undefined) {
-      // The comma goes with it: that before it, or that behind it where nothing was kept before.
+      // Removes the comma before the member, or the one after it if no earlier member is left.
       const next = members[at + 1]?.key.start ?? value.end
-      edits.push(kept > 0 ? { start: comma, end: value.end, text: "" } : { start: key.start, end: next, text: "" })
+      edits.push(kept > 0 ? { start: comma, end: value.end, by: "" } : { start: key.start, end: next, by: "" })
       continue
     }
     kept++
     const name = visitor.key(key.value, names)
     names.add(name)
-    if (name !== key.value) edits.push({ start: key.start, end: key.end, text: JSON.stringify(name) })
+    if (name !== key.value) edits.push({ start: key.start, end: key.end, by: JSON.stringify(name) })
     if (value !== undefined) replaceValue(value, rewritten, edits)
   }
-}
-
-const edited = (json: string, edits: Array<Edit>): string => {
-  if (edits.length === 0) return json
-  edits.sort((a, b) => a.start - b.start)
-  const parts: Array<string> = []
-  let from = 0
-  for (const { end, start, text } of edits) {
-    parts.push(json.slice(from, start), text)
-    from = end
-  }
-  parts.push(json.slice(from))
-  return parts.join("")
 }

@@ -1,26 +1,28 @@
 /**
- * Finds what tells who a person is: home directories, the user and host names that a session tells, e-mail addresses.
+ * Finds data that identifies a person: home directories, user names, host names and e-mail addresses.
  *
- * Whoever stands in a path under `/home` or `/Users` is taken out of that path, whatever the text. A name that the session
- * itself tells (its working directory lies in that home) is taken out wherever it stands as a word, if it is no common
- * word; a common one only where it is plainly an account: before an `@`, after `~`, in `ls -l`, in `USER=`.
+ * A user name in a path under `/home` or `/Users` is found in every text. A user name known from the session (its working
+ * directory is in that home) is found everywhere as a word. If the name is also a common word, it is found only where an
+ * account is meant: before `@`, after `~`, in `ls -l`, in `USER=`.
  */
-import { isStandIn } from "./Placeholders.ts"
+import { isPlaceholderName } from "./Placeholders.ts"
 import { isBorder } from "./internal/border.ts"
 import { type Finding, type KeywordFinder, merged } from "./internal/finding.ts"
 import { NameSearch } from "./internal/nameSearch.ts"
 
-export interface ToldNames {
+/** The user and host names of one session. */
+export interface KnownNames {
   readonly users: ReadonlyArray<string>
   readonly hosts: ReadonlyArray<string>
 }
 
+/** The rule ids of names, as in counts. */
 export const NAME_RULES = { home: "home-directory", user: "user-name", host: "host-name", email: "email" } as const
 
-/** Below every secret: a name in a secret goes with it. */
+/** After every secret, so that a name inside a secret is replaced as part of it. */
 const RANK = 3
 
-/** Accounts that images and services have: they are nobody's. */
+/** Accounts of machine images, services and examples. They name no person. */
 const ACCOUNTS = new Set(
   (
     "root user users admin administrator ubuntu debian fedora centos alpine ec2-user azureuser opc vagrant docker podman node " +
@@ -31,7 +33,7 @@ const ACCOUNTS = new Set(
   ).split(" ")
 )
 
-/** Words that a name may be, and that programs and their texts are full of. */
+/** Names that are also common words in sessions of coding agents. */
 const WORDS = new Set(
   (
     "claude gemini codex copilot gastown deacon mayor witness refinery polecat crew project projects workspace workspaces " +
@@ -43,21 +45,21 @@ const WORDS = new Set(
 const DISTINCT_LENGTH = 5
 
 const isAccount = (name: string): boolean =>
-  ACCOUNTS.has(name.toLowerCase()) || isStandIn(name) || /^[.\d_-]*$/u.test(name)
+  ACCOUNTS.has(name.toLowerCase()) || isPlaceholderName(name) || /^[.\d_-]*$/u.test(name)
 const isDistinct = (name: string): boolean => name.length >= DISTINCT_LENGTH && !WORDS.has(name.toLowerCase())
 
-/** `\` as often as JSON escapes it, `/`, and how URLs write it. */
+/** `\` with its JSON escapes, `/`, and both as escaped in URLs. */
 const SLASH = String.raw`(?:\\{1,8}|\/|%2[Ff]|%5[Cc])`
 const IS_FILE = /\.(?:js|ts|jsx|tsx|html?|json|md|py|php|vue)$/iu
 const UNIX_HOME = new RegExp(`${SLASH}(?:home|Users)${SLASH}(?<name>[\\w.-]{1,64})(?![\\w.-])`, "uy")
-/** Names of Windows hold spaces; whether a space is part of it shows only where the path goes on. */
+/** Windows names may contain spaces. A space is part of the name only if the path continues after it. */
 const WINDOWS_HOME = new RegExp(
   `${SLASH}{1,4}Users${SLASH}{1,4}(?<name>[^\\\\/:*?"<>|%\\r\\n]{1,64}(?=${SLASH})|[\\w.-]{1,64}(?![\\w.-]))`,
   "iuy"
 )
 const WINDOWS_DRIVE = /(?:(?<![A-Za-z])[A-Za-z](?::|%3A)|(?:\\{1,8}|\/|%2F)mnt(?:\\{1,8}|\/|%2F)[a-z])$/iu
 
-/** The accounts in whose homes these paths lie. */
+/** The user names of the home directories that contain these paths. */
 export const usersOf = (paths: ReadonlyArray<string>): ReadonlyArray<string> => {
   const names = new Set<string>()
   for (const path of paths) {
@@ -72,7 +74,7 @@ export const usersOf = (paths: ReadonlyArray<string>): ReadonlyArray<string> => 
   return [...names]
 }
 
-/** The account of a home directory; `at` is where the last character of the slash before `home` or `Users` is. */
+/** Finds the user name of a home directory. `at` is the last character of the slash before `home` or `Users`. */
 const homeAt = (text: string, at: number): Finding | undefined => {
   const last = text[at]
   // The slash may be one character, the last of several, or the end of `%2F`.
@@ -91,13 +93,13 @@ const homeAt = (text: string, at: number): Finding | undefined => {
   return { start: end - name.length, end, rule: NAME_RULES.home, rank: RANK, value: name }
 }
 
-/** Home directories in any text; for the pass that looks for secrets. */
+/** Finds home directories in the same pass as secrets. */
 export const HOMES: KeywordFinder = {
   keywords: ["/home/", "\\home\\", "%2fhome%2f", "/users/", "\\users\\", "%2fusers%2f", "%5cusers%5c"],
   find: (text, start) => homeAt(text, text[start] === "%" ? start + 2 : start)
 }
 
-/** `/home/ann` after a letter goes on a path of somewhere else: a package's `src/home/index`. */
+/** `/home/ann` after a letter continues another path, as in `src/home/index`. */
 const isPathStart = (text: string, start: number): boolean => {
   const before = text[start - 1] ?? ""
   return (
@@ -109,13 +111,12 @@ const isPathStart = (text: string, start: number): boolean => {
   )
 }
 
-/** Finds the names that a session tells, and addresses. Home directories are found with the secrets; see `HOMES`. */
+/** Finds known names and e-mail addresses. `HOMES` finds home directories. */
 export class PersonalNames {
   readonly #users: NameSearch
-  /** A session may name any number of them. */
   readonly #hosts: NameSearch
 
-  constructor({ hosts, users }: ToldNames) {
+  constructor({ hosts, users }: KnownNames) {
     this.#users = new NameSearch(users.filter((name) => name.length > 1 && !isAccount(name)))
     this.#hosts = new NameSearch(hosts.filter((name) => name.length > 1 && !isAccount(name) && name !== "localhost"))
   }
@@ -124,13 +125,13 @@ export class PersonalNames {
     return merged(this.collect(text))
   }
 
-  /** As they come: one may hold another. */
+  /** Unsorted; findings may overlap. */
   collect(text: string): Array<Finding> {
     const findings: Array<Finding> = []
-    const add = (rule: string, inDoubt: Counts) => (name: string, start: number) => {
+    const add = (rule: string, isCommonAt: IsName) => (name: string, start: number) => {
       const end = start + name.length
-      const counts = isDistinct(name) ? isWord : inDoubt
-      if (counts(text, start, end)) findings.push({ start, end, rule, rank: RANK, value: name })
+      const isName = isDistinct(name) ? isWord : isCommonAt
+      if (isName(text, start, end)) findings.push({ start, end, rule, rank: RANK, value: name })
     }
     this.#users.search(text, add(NAME_RULES.user, isAccountAt))
     this.#hosts.search(text, add(NAME_RULES.host, isHostAt))
@@ -139,9 +140,9 @@ export class PersonalNames {
   }
 }
 
-type Counts = (text: string, start: number, end: number) => boolean
+type IsName = (text: string, start: number, end: number) => boolean
 
-/** The machines that prompts such as `ann@laptop:~$` name. */
+/** The host names in shell prompts of these users, such as `ann@laptop:~$`. */
 export const hostsOf = (users: ReadonlyArray<string>, texts: Iterable<string>): ReadonlyArray<string> => {
   const names = new Set<string>()
   for (const text of texts) {
@@ -156,18 +157,18 @@ export const hostsOf = (users: ReadonlyArray<string>, texts: Iterable<string>): 
   return [...names]
 }
 
-/** No address of mail goes on after it. */
+/** Rejects e-mail addresses, which continue after the host. */
 const HOST = /@(?<name>[A-Za-z][A-Za-z\d-]{1,62})(?![\w.-])/uy
 
-const isWord: Counts = (text, start, end) => isBorder(text, start) && !/[A-Za-z\d]/u.test(text[end] ?? "")
+const isWord: IsName = (text, start, end) => isBorder(text, start) && !/[A-Za-z\d]/u.test(text[end] ?? "")
 
 const LIST_COLUMN = /[-rwxsStTl]{9}[+.@]?\s{1,4}\d{1,8}\s{1,8}(?:\S{1,40}\s{1,8})?$/u
 const ACCOUNT_BEFORE = /(?:~|\b(?:USER|LOGNAME|USERNAME|SUDO_USER)["']?\s?[=:]\s?["']?|[-/\\](?:home|Users)[-/\\])$/u
 
-const isHostAt: Counts = (text, start, end) => text[start - 1] === "@" && isWord(text, start, end)
+const isHostAt: IsName = (text, start, end) => text[start - 1] === "@" && isWord(text, start, end)
 
-/** Where a name that is a word too is plainly that of an account. */
-const isAccountAt: Counts = (text, start, end) => {
+/** Whether a name that is also a common word is an account here. */
+const isAccountAt: IsName = (text, start, end) => {
   if (!isWord(text, start, end)) return false
   if (text[end] === "@" && /[A-Za-z]/u.test(text[end + 1] ?? "")) return true
   const before = text.slice(Math.max(0, start - 80), start)
@@ -177,7 +178,7 @@ const isAccountAt: Counts = (text, start, end) => {
 const LOCAL = /[\w.%+-]/u
 const LOCAL_MAX = 64
 const DOMAIN = /@(?:[A-Za-z\d](?:[A-Za-z\d-]{0,61}[A-Za-z\d])?\.){1,5}(?<top>[A-Za-z]{2,24})(?![\w-]|\.[A-Za-z\d])/uy
-/** Kept for examples, for addresses nobody reads, and ends of file names. */
+/** Reserved and no-reply domains, and file names such as `icon@2x.png`. */
 const NO_DOMAIN =
   /@(?:\d[^@]*\.[a-z]+|(?:[^@]*\.)?(?:example\.(?:com|net|org)|noreply\.github\.com|localhost\.localdomain|(?:test|invalid|example|localhost|internal|js|ts|jsx|tsx|mjs|cjs|json|png|jpe?g|gif|svg|webp|css|html?|tgz|zip|gz|lock|ya?ml|toml|md|txt|service|socket|target|timer|so|dylib|sock|git|jsonl|xml|vue|rs|sh|java|kt|cpp|hpp|patch|log)))$/iu
 /** Mailboxes of programs. */
@@ -194,15 +195,15 @@ const emails = (text: string, findings: Array<Finding>): void => {
     if (domain === undefined || NO_DOMAIN.test(domain)) continue
     start = withoutEscape(text, start, at)
     const local = text.slice(start, at)
-    if (local === "" || !/[A-Za-z]/u.test(local) || NO_LOCAL.test(local) || isStandIn(local)) continue
-    // `https://user:password@host`: the host is no domain of mail.
+    if (local === "" || !/[A-Za-z]/u.test(local) || NO_LOCAL.test(local) || isPlaceholderName(local)) continue
+    // In `https://user:password@host` the host is not a mail domain.
     if (/:\/\/[^\s/"'<>]{0,80}$/u.test(text.slice(Math.max(0, start - 84), start))) continue
     const end = at + domain.length
     findings.push({ start, end, rule: NAME_RULES.email, rank: RANK - 0.5, value: text.slice(start, end) })
   }
 }
 
-/** Where an address begins that follows an escape: `\nann@...` is not nann's. */
+/** Skips an escape before an address: in `\nann@...` the address begins at `ann`. */
 const withoutEscape = (text: string, start: number, at: number): number => {
   if (text[start - 1] === "\\" && start + 1 < at) {
     const unicode = /^u[\da-fA-F]{4}/u.exec(text.slice(start, at))

@@ -1,16 +1,15 @@
 /**
- * What stands where a secret or a name was: `[REDACTED:github-pat:482913077]`, `/home/user-271828`.
+ * The text that replaces a secret or a name: `[REDACTED:github-pat:482913077]`, `/home/user-271828`.
  *
- * The number is the beginning of an HMAC of the value under a key that never leaves the machine. So the same value has the
- * same number in all of a dataset, whichever worker or machine saw it first and in whatever order, and whoever has the
- * dataset but not the key cannot try out passwords or addresses to learn which one has that number. Numbers in order of
- * appearance would want the workers to agree on that order, and a hash without a key would be tried out within minutes.
+ * The number is the beginning of an HMAC of the value under a secret key. Equal values get equal numbers in every worker
+ * and on every machine with that key, without coordination. Without the key, passwords and addresses cannot be tried out
+ * against the numbers, as they could be against a plain hash.
  */
 import { createHmac } from "node:crypto"
 
-/** Up to a billion: two of a thousand secrets share a number once in two thousand datasets. */
+/** With a thousand secrets, two share a number in one of two thousand datasets. */
 const SECRET_DIGITS = 9
-/** People are few, and their names stand in paths. */
+/** Fewer, because people are few and their names are parts of paths. */
 const NAME_DIGITS = 6
 
 export class Placeholders {
@@ -33,7 +32,7 @@ export class Placeholders {
     return `host-${this.#name(name)}`
   }
 
-  /** An address at a domain that is kept for examples. */
+  /** An address in a domain reserved for examples. */
   email(address: string): string {
     return `person-${this.#name(address.toLowerCase())}@example.com`
   }
@@ -52,8 +51,8 @@ export class Placeholders {
   }
 }
 
-/** Only saves time: numbers do not depend on what was seen before. */
+/** Entries of the cache. The numbers do not depend on it. */
 const MAX_REMEMBERED = 10_000
 
-/** Whether a name is one of ours. */
-export const isStandIn = (name: string): boolean => /^(?:user|host|person)-\d{6}$/u.test(name)
+/** Whether a name is a placeholder of `user`, `host` or `email`. */
+export const isPlaceholderName = (name: string): boolean => /^(?:user|host|person)-\d{6}$/u.test(name)

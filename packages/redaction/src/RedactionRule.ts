@@ -1,34 +1,34 @@
 /**
- * A rule of redaction, as data: which literal to look for, what must match there, and which part of the match is secret.
+ * A redaction rule, as data: the keywords to search for, the pattern to match there, and the secret part of the match.
  *
- * A rule costs nothing where none of its keywords stands: all keywords of all rules are looked for in one pass. So that a
- * text can not make it slow, every quantifier of a pattern has an upper bound; a test holds the rules to that.
+ * One pass searches for the keywords of all rules, so a rule costs nothing in texts without its keywords. Every quantifier
+ * of a pattern has an upper bound, so that no text makes a rule slow; RedactionRules.test.ts checks this.
  */
 
-/** `prefixed`: the value is told by its own form. `context`: by what stands before it, as in `password=`. */
+/** `prefixed`: the value has a known form. `context`: the text before it shows that it is secret, as in `password=`. */
 export type RedactionTier = "prefixed" | "context"
 
 export interface RedactionRule {
-  /** Stands in placeholders and counts; the name that gitleaks has for the same, where it has one. */
+  /** Used in placeholders and counts. The id of the same rule in gitleaks, if there is one. */
   readonly id: string
   readonly tier: RedactionTier
-  /** In small letters, of at least three characters; found in any case. */
+  /** Lower case, at least three characters; found in any case. */
   readonly keywords: ReadonlyArray<string>
-  /** Sticky: it is tried where a keyword begins. The group `secret` is what is taken out, without one the whole match. */
+  /** Sticky; tried where a keyword begins. Replaces the group `secret`, or the whole match if there is no such group. */
   readonly pattern: RegExp
   /**
-   * Refuses what only looks like it. What stands for a value is refused without being asked for (`isTokenPlaceholder` of the
-   * tier `prefixed`, `isPlaceholder` of the other), but in a `block`.
+   * Rejects values that only look like a secret. Default: accepts all. Placeholders such as `<token>` are rejected before
+   * (by `isTokenPlaceholder` or `isPlaceholder`, depending on the tier), except in a `block`.
    */
   readonly accepts?: (secret: string) => boolean
-  /** The secret is a block of base64, in which words and runs of one character stand by chance: it is never a stand-in. */
+  /** The secret is a block of base64. Words and repeated characters occur in it by chance, so it is never a placeholder. */
   readonly block?: boolean
   /**
-   * A keyword in the middle of a word counts too. Without this a rule of the tier `prefixed` wants a border before it:
-   * the start, a character that is in no word, or an escape such as `\n`, `%3D` or a terminal colour.
+   * Also matches inside a word. Without this, the value must begin at a word border: the start of the text, or after a
+   * character that is not in words, or after an escape such as `\n`, `%3D` or a terminal colour.
    */
   readonly anywhere?: boolean
 }
 
-/** How often each rule, by id, took something out; never a value. `sum` of DropCounts.ts adds them up. */
+/** The number of replacements by rule id. */
 export type RedactionCounts = { readonly [rule: string]: number }

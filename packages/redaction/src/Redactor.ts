@@ -1,13 +1,12 @@
 /**
- * Redaction: text and JSON without secrets and names of people.
+ * Redaction: replaces secrets and names of people in text and JSON with placeholders.
  *
- * Keys of objects and ids are redacted too. Equal strings get equal placeholders, so calls stay paired with their results.
- * Redacting twice changes nothing. Only counts leave this module, and nothing in it fails, so no error message can hold a
- * secret.
+ * Object keys and ids are redacted too. Equal strings get equal placeholders, so calls stay paired with their results.
+ * Redacting twice changes nothing. Nothing here fails, so no error message can contain a secret.
  */
 import { type Json, isArray } from "@pi-sessions/core/Json"
 import { type LongTexts, type TextEdit } from "@pi-sessions/core/SessionOutline"
-import { HOMES, NAME_RULES, PersonalNames, type ToldNames, hostsOf, usersOf } from "./PersonalNames.ts"
+import { HOMES, NAME_RULES, PersonalNames, type KnownNames, hostsOf, usersOf } from "./PersonalNames.ts"
 import { type Placeholders } from "./Placeholders.ts"
 import { type RedactionCounts } from "./RedactionRule.ts"
 import { type ScannerOptions, SecretScanner } from "./SecretScanner.ts"
@@ -16,18 +15,19 @@ import { type PlainObject } from "@pi-sessions/core/WellFormed"
 import * as WellFormed from "@pi-sessions/core/WellFormed"
 import { type Finding, merged } from "./internal/finding.ts"
 import { TakenNames } from "./internal/takenNames.ts"
+import { edited } from "./internal/textEdits.ts"
 
 export interface RedactorOptions extends ScannerOptions {
   readonly placeholders: Placeholders
-  /** Names of people and machines that sessions do not tell, such as those of who runs this. */
-  readonly names?: Partial<ToldNames>
+  /** Names to replace in every session, such as the user and host name of this machine. */
+  readonly names?: Partial<KnownNames>
 }
 
-/** Redacts texts of one session after another. Making one compiles its rules, so make one for a run. */
+/** Redacts many sessions. The constructor compiles the rules, so create one per run. */
 export class Redactor {
   readonly #scanner: SecretScanner
   readonly #placeholders: Placeholders
-  readonly #names: ToldNames
+  readonly #names: KnownNames
 
   constructor({ names, placeholders, ...scanner }: RedactorOptions) {
     this.#scanner = new SecretScanner({ ...scanner, finders: [HOMES, ...(scanner.finders ?? [])] })
@@ -36,9 +36,8 @@ export class Redactor {
   }
 
   /**
-   * For the texts of one session: the users in whose homes its paths lie are taken out of all of them, and the machines
-   * that prompts in `texts` name beside these users. `longTexts` are those that are set aside in them. The work is charged
-   * to the budget.
+   * Returns the redaction of one session. It also replaces the user names of home directories in `paths`, and the host
+   * names in shell prompts of these users in `texts`. `longTexts` resolves the texts that an outline replaced.
    */
   scope(
     paths: ReadonlyArray<string>,
@@ -54,10 +53,10 @@ export class Redactor {
   }
 }
 
-/** Texts, of which long ones may be set aside. */
+/** Reads and writes texts, some of which may be outline markers of long texts. */
 class Texts {
   readonly #long: LongTexts | undefined
-  /** What was decoded, where all is looked at more than once. */
+  /** Restored texts, if each is read more than once. */
   readonly #known: Map<string, string> | undefined
 
   constructor(long: LongTexts | undefined, isReadAgain: boolean) {
@@ -65,7 +64,7 @@ class Texts {
     this.#known = isReadAgain ? new Map() : undefined
   }
 
-  /** The text, with what is set aside in it. */
+  /** The whole text. */
   read(text: string): string {
     if (this.#long?.has(text) !== true) return text
     const whole = this.#known?.get(text) ?? this.#long.restore(text)
@@ -73,12 +72,12 @@ class Texts {
     return whole
   }
 
-  /** What stands for `whole`, which is `text` as it is read, with edits. */
+  /** Applies edits to `whole`, which is `read(text)`. Returns a marker if `text` is one. */
   edit(text: string, whole: string, edits: ReadonlyArray<TextEdit>): string {
     return this.#long?.edit(text, edits) ?? this.write(text, edited(whole, edits))
   }
 
-  /** What stands for `whole`, which was made of `text`. */
+  /** Returns `whole`, or a marker for it if `text` is one. */
   write(text: string, whole: string): string {
     return this.#long?.has(text) === true ? this.#long.put(whole) : whole
   }
@@ -88,15 +87,15 @@ function* readAll(texts: Iterable<string>, all: Texts): Generator<string> {
   for (const text of texts) yield all.read(text)
 }
 
-/** A second look finds what taking out a secret has laid bare. Names are words, and leave other words as they were. */
+/** Replacing a secret can reveal another one, so texts are scanned again. Replacing a name cannot. */
 const ROUNDS = 4
 const PERSONAL = new Set<string>(Object.values(NAME_RULES))
-/** Of each character: all keywords are looked for, and rules are tried where one stands. */
+/** Steps per character: the keyword search, and the rules tried at keywords. */
 const SCAN_STEPS = 4
-/** No rule takes out anything shorter. */
+/** No rule matches a shorter text. */
 const SHORTEST = 4
 
-/** Redacts the texts of one session, and counts. */
+/** Redacts the texts of one session and counts replacements. */
 export class RedactionScope {
   readonly #scanner: SecretScanner
   readonly #placeholders: Placeholders
@@ -119,16 +118,16 @@ export class RedactionScope {
     this.#budget = budget
   }
 
-  /** What was taken out so far, by rule, in the order of the rules' names. */
+  /** The replacements so far, sorted by rule. */
   get counts(): RedactionCounts {
     return Object.fromEntries([...this.#counts].sort(([a], [b]) => (a < b ? -1 : 1)))
   }
 
-  /** The text itself, with what is set aside in it, where there is nothing to take out. */
+  /** Returns the redacted text; the same string if there is nothing to redact. */
   text(text: string): string {
     const redacted = this.#redacted(text)
     if (redacted.isWellFormed()) return redacted
-    // A lone surrogate may split a secret, and whoever sends the text removes it, as Pi does.
+    // Pi removes lone surrogates when it sends a text, which can join the halves of a secret.
     const sent = WellFormed.text(redacted)
     const again = this.#redacted(sent)
     return again === sent ? redacted : again
@@ -151,14 +150,14 @@ export class RedactionScope {
     return current === whole ? text : this.#texts.write(text, current)
   }
 
-  /** The value with its strings and keys redacted, and strings under keys such as `password`. */
+  /** Redacts the strings and keys of a value, and whole strings under keys such as `password`. */
   json(value: Json): Json {
     if (typeof value === "string") return this.text(value)
     if (typeof value !== "object" || value === null) return value
     return isArray(value) ? value.map((item) => this.json(item)) : this.object(value)
   }
 
-  /** The object with its strings and keys redacted. */
+  /** As `json`, for an object. */
   object(value: { readonly [key: string]: Json | undefined }): PlainObject {
     const members = new Map<string, Json>()
     const names = new TakenNames()
@@ -175,13 +174,13 @@ export class RedactionScope {
     return Object.fromEntries(members)
   }
 
-  /** The value of a member, whose key may tell what it is: `{ "password": "..." }`. */
+  /** Redacts the string under a key. The key may show that it is secret: `{ "password": "..." }`. */
   member(key: string, member: string): string {
     const value = this.#texts.read(member)
     this.#budget?.charge("redaction", value.length * SCAN_STEPS)
     const whole = this.#scanner.underKey(key, value)
     if (whole === undefined) return this.text(member)
-    // A rule that knows the value by its form names it better than its key does.
+    // A rule for the value's form is more specific than its key.
     return edited(value, this.#editsOf(merged([whole, ...this.#scanner.collect(value)])))
   }
 
@@ -193,15 +192,15 @@ export class RedactionScope {
     return merged([...secrets, ...names])
   }
 
-  /** What to put in their places; they count from now on. */
+  /** Returns the replacements, and counts them. */
   #editsOf(findings: ReadonlyArray<Finding>): ReadonlyArray<TextEdit> {
     return findings.map(({ end, rule, start, value }) => {
       this.#counts.set(rule, (this.#counts.get(rule) ?? 0) + 1)
-      return { start, end, by: this.#standIn(rule, value) }
+      return { start, end, by: this.#placeholderOf(rule, value) }
     })
   }
 
-  #standIn(rule: string, value: string): string {
+  #placeholderOf(rule: string, value: string): string {
     switch (rule) {
       case NAME_RULES.home:
       case NAME_RULES.user:
@@ -216,18 +215,7 @@ export class RedactionScope {
   }
 }
 
-const edited = (text: string, edits: ReadonlyArray<TextEdit>): string => {
-  const parts: Array<string> = []
-  let from = 0
-  for (const { by, end, start } of edits) {
-    parts.push(text.slice(from, start), by)
-    from = end
-  }
-  parts.push(text.slice(from))
-  return parts.join("")
-}
-
-/** What `{ "name": "DB_PASSWORD", "value": "..." }` names. */
+/** The key that describes `value` in `{ "name": "DB_PASSWORD", "value": "..." }`. */
 const nameOf = (value: { readonly [key: string]: Json | undefined }): string => {
   const name = value["name"] ?? value["key"]
   return typeof name === "string" ? name : "value"

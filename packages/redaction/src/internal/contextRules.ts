@@ -1,4 +1,4 @@
-/** Secrets that are told by what stands before them: a name, a header, an option, a place in an address. */
+/** Rules for secrets that the text before them identifies: a variable name, a header, an option, a URL. */
 import { type RedactionRule } from "../RedactionRule.ts"
 import {
   hasRandomValue,
@@ -19,7 +19,7 @@ const context = (
   flags = "iuy"
 ): RedactionRule => ({ id, tier: "context", keywords, pattern: new RegExp(pattern, flags), accepts, anywhere: true })
 
-/** A quote, escaped as often as JSON within JSON needs. */
+/** A quote, with the escapes of JSON inside JSON. */
 const QUOTE = "\\\\{0,7}[\"'`]"
 /** Between a name and its value: the name's closing quote or bracket, an assignment, the value's opening quote. */
 const ASSIGNED = `(?:${QUOTE}\\s{0,2},\\s{0,12}${QUOTE}value)?(?:${QUOTE})?\\]?\\s{0,4}(?::\\s{0,2}(?:string|str)\\s{0,2}=|=>|:=|={1,3}|!==?|:|\\?\\?=?|\\|\\|=?|%3D)\\s{0,4}`
@@ -27,16 +27,16 @@ const ASSIGNED = `(?:${QUOTE}\\s{0,2},\\s{0,12}${QUOTE}value)?(?:${QUOTE})?\\]?\
 const GIVEN = `(?:(?:${QUOTE})?\\s{0,2},\\s{0,2}(?=\\\\{0,7}["'\`])|\\(\\s{0,2}(?=\\\\{0,7}["'\`])|>(?!\\s))`
 const BEFORE_VALUE = `(?:${ASSIGNED}|${GIVEN})(?:[a-z]{0,2}${QUOTE})?`
 
-/** Not a name or a call that goes on: `getToken(`, `config.token.value`. */
+/** Rejects names and calls: `getToken(`, `config.token.value`. */
 const VALUE_ENDS = "(?![\\w([])"
 
 const OURS = "\\[REDACTED:[^\\s:\\]]{1,80}:\\d{1,9}\\]"
-/** Who an address names before a password. A placeholder of ours is read as a whole: the colons in it end no name. */
+/** The user name before a password in a URL. The colons inside our placeholders do not end it. */
 const user = (character: string): string => `(?:${OURS}|(?!${OURS})${character}){0,80}`
 const USER = user("[^\\s:@/?#\"'`<>\\\\]")
 const USER_ESCAPED = user("[^\\s:@/?#\"'`<>\\\\%]")
 
-/** What names of keys and tokens hold, and what may follow in the name. */
+/** Parts of the names of keys and tokens. */
 const TOKEN_NAMES = [
   "secret",
   "token",
@@ -76,7 +76,7 @@ const SUFFIX = "(?:[\\w-]|\\.(?!js|ts|md|py|go|ya?ml|txt|lock)){0,32}"
 
 const either = (names: ReadonlyArray<string>): string => `(?:${names.join("|")})`
 
-/** Names whose values are secrets, as keys of objects: there is no text between such a key and its value. */
+/** Object keys whose values are secrets. Rules cannot match these, because a key and its value are separate strings. */
 export const KEY_NAMES: ReadonlyArray<readonly [name: RegExp, rule: string, accepts: (value: string) => boolean]> = [
   [
     new RegExp(`${either(PASSWORD_NAMES)}|^pass$`, "iu"),
@@ -116,7 +116,7 @@ export const CONTEXT_RULES: ReadonlyArray<RedactionRule> = [
     `cookie(?:${QUOTE})?\\s{0,2}[:=,]\\s{0,4}(?:${QUOTE})?(?<secret>[^\\s\\x1B"'\`\\\\=;]{1,80}=[^\\r\\n"'\`\\\\]{8,1024})`,
     hasRandomValue
   ),
-  // Addresses and connection strings
+  // URLs and connection strings
   {
     id: "url-password",
     tier: "context",
@@ -170,7 +170,7 @@ export const CONTEXT_RULES: ReadonlyArray<RedactionRule> = [
     `${either(TOKEN_NAMES)}${SUFFIX}${BEFORE_VALUE}(?<secret>[\\w+/=.~:@!#%^*$-]{10,512})${VALUE_ENDS}`,
     isAssignedToken
   ),
-  // The ending in capitals, as variables of the environment have it. In small letters it is any key of any table.
+  // Upper case only, as in environment variables. In lower case, `_key` is also the name of any table key.
   context(
     "generic-api-key",
     ["_key"],
@@ -211,7 +211,7 @@ export const CONTEXT_RULES: ReadonlyArray<RedactionRule> = [
     `auth\\s?=?\\s?\\(\\s?${QUOTE}[^"'\`\\\\]{1,80}${QUOTE}\\s?,\\s?${QUOTE}(?<secret>[^\\s"'\`\\\\]{4,200})${QUOTE}`,
     isAnyPassword
   ),
-  // In a sentence, or as the next word of a command, where most words that follow are no passwords.
+  // In prose, or as the next word of a command. Most such words are not passwords.
   context(
     "password",
     ["password", "passphrase", "passwd"],
@@ -238,7 +238,7 @@ export const CONTEXT_RULES: ReadonlyArray<RedactionRule> = [
     `${either(PASSWORD_NAMES)}${SUFFIX}(?:${ASSIGNED}|>(?!\\s))(?<secret>[^\\s\\x1B"'\`\\\\<>(){}[\\],;&|]{6,256})(?![\\w([{])`,
     (secret) => isPassword(secret) && !/^[\w$]+(?:\.[\w$]+)+$/u.test(secret)
   ),
-  // A variable of the environment: whatever stands there is one, if it is not a reference.
+  // An environment variable: any value is a password unless it is a reference.
   context(
     "password",
     ["password", "passwd", "_pass", "passphrase", "_pwd"],
@@ -317,7 +317,7 @@ export const CONTEXT_RULES: ReadonlyArray<RedactionRule> = [
 const MODEL_OR_FILE =
   /\.(?:js|ts|tsx|json|md|py|go|rs|html|css|ya?ml|toml|sh|txt|lock|com|org|net|io|dev)\b|^(?:claude|gpt|gemini|qwen|llama|mistral)/iu
 
-/** A value after a name such as `token`: random, and neither a file nor a model. */
+/** A value after a name such as `token` is a secret if it is random and not a file name, model name or date. */
 function isAssignedToken(secret: string): boolean {
   return isRandomOrShort(secret) && !MODEL_OR_FILE.test(secret) && !/^\d{4}-\d\d-\d\d|^[\d.:-]+$/u.test(secret)
 }

@@ -1,21 +1,23 @@
-/** A place in a text that must go. */
+/** Findings: ranges of a text that redaction replaces. */
+
+/** A range to replace, in UTF-16 units. */
 export interface Finding {
   readonly start: number
   readonly end: number
   readonly rule: string
-  /** The lower, the more it knows. */
+  /** Lower ranks are more specific. */
   readonly rank: number
-  /** What the placeholder's number is made of. */
+  /** The number of the placeholder is computed from this. */
   readonly value: string
 }
 
-/** Looks where a keyword stands; keywords are as those of a rule. */
+/** Finds something at keywords, which are as those of a rule. `start` is where the keyword begins. */
 export interface KeywordFinder {
   readonly keywords: ReadonlyArray<string>
   readonly find: (text: string, start: number) => Finding | undefined
 }
 
-/** Findings in order, those that overlap made into one that covers all of them, under the name that knows the most. */
+/** Sorts findings and merges overlapping ones; the rule with the lowest rank names the result. */
 export const merged = (findings: Array<Finding>): ReadonlyArray<Finding> => {
   findings.sort((a, b) => a.start - b.start || b.end - a.end || a.rank - b.rank)
   const all: Array<Finding> = []

@@ -1,16 +1,16 @@
 /**
- * Where any of many literals stands in a text, in one pass whose cost hardly depends on how many there are.
+ * Searches a text for many literals in one pass. The cost hardly depends on the number of literals.
  *
- * Of each literal the four characters that are rarest in text are looked for, by a hash of the last four characters that
- * is carried along and a table of 64 K; a hit is then compared. The text goes through a buffer of bytes, which is several
- * times faster than asking the string for each character; what is above 255 loses its high byte there and is sorted out
- * by the comparison.
+ * The scan keeps a rolling hash of the last four characters and looks it up in a table of 64 K. The table has the rarest
+ * four characters of each literal. Each hit is compared with the text. The text is read from a byte buffer, several times
+ * faster than from the string; characters above 255 lose their high byte there, which the comparison corrects.
  */
 import { Buffer } from "node:buffer"
 
 export interface Literal {
-  /** At least three characters; in small letters unless `caseSensitive`. */
+  /** At least three characters; lower case unless `caseSensitive`. */
   readonly text: string
+  /** Default: false. */
   readonly caseSensitive?: boolean
 }
 
@@ -18,16 +18,16 @@ interface Window {
   readonly index: number
   readonly text: string
   readonly caseSensitive: boolean
-  /** How far the window's last character is from the literal's first. */
+  /** Offset of the window's last character in the literal. */
   readonly end: number
 }
 
 const WINDOW = 4
 const CHUNK = 1 << 16
-/** Shorter texts are read from the string: a call into the buffer costs more than it saves. */
+/** Shorter texts are read from the string, because filling the buffer costs more than it saves. */
 const SHORT = 48
 
-/** Small letters for capitals, of bytes; spread so that the hash uses all bits. */
+/** Lower case of each byte, multiplied so that the hash uses all bits. */
 const FOLDED = Uint8Array.from({ length: 256 }, (_, byte) => (byte >= 65 && byte <= 90 ? byte + 32 : byte) * 37)
 
 const COMMON = " etaoinsrhldcumfpgwy_-bv./:"
@@ -36,7 +36,7 @@ const rarity = (character: string): number => {
   return rank < 0 ? COMMON.length : rank
 }
 
-/** Where the rarest window of a literal begins. */
+/** The offset of the rarest window of a literal. */
 const rarest = (text: string): number => {
   let best = 0
   let bestScore = -1
@@ -52,7 +52,7 @@ const step = (hash: number, code: number): number => ((hash << 4) ^ FOLDED[code 
 
 const fold = (code: number): number => (code >= 65 && code <= 90 ? code + 32 : code)
 
-const standsAt = (text: string, start: number, { caseSensitive, text: literal }: Window): boolean => {
+const matchesAt = (text: string, start: number, { caseSensitive, text: literal }: Window): boolean => {
   if (start < 0 || start + literal.length > text.length) return false
   if (caseSensitive) return text.startsWith(literal, start)
   for (let i = 0; i < literal.length; i++) {
@@ -62,8 +62,8 @@ const standsAt = (text: string, start: number, { caseSensitive, text: literal }:
 }
 
 /**
- * The next place at or after `from` where a window may end, or `end`. A function of its own, without calls in its loop:
- * so it runs twice as fast.
+ * Returns the next offset from `from` on where a window may end, or `end`. The loop makes no calls, which makes it twice
+ * as fast.
  */
 const nextPlace = (flags: Uint8Array, bytes: Uint8Array, from: number, end: number): number => {
   let hash = 0
@@ -75,7 +75,7 @@ const nextPlace = (flags: Uint8Array, bytes: Uint8Array, from: number, end: numb
   return end
 }
 
-/** As `nextPlace`, from the text itself. */
+/** As `nextPlace`, but reads the string. */
 const nextPlaceIn = (flags: Uint8Array, text: string, from: number): number => {
   let hash = 0
   for (let i = Math.max(0, from - WINDOW + 1); i < from; i++) hash = step(hash, text.charCodeAt(i))
@@ -87,9 +87,9 @@ const nextPlaceIn = (flags: Uint8Array, text: string, from: number): number => {
 }
 
 export class LiteralScan {
-  /** By hash: whether a window has it. */
+  /** By hash: 1 if a window has it. */
   readonly #flags = new Uint8Array(1 << 16)
-  /** By hash: which of the buckets, from 1. */
+  /** By hash: index in `#buckets`; 0 if none. */
   readonly #bucketOf = new Uint16Array(1 << 16)
   readonly #buckets: Array<Array<Window>> = [[]]
   readonly #bytes = Buffer.allocUnsafeSlow(CHUNK)
@@ -99,7 +99,7 @@ export class LiteralScan {
       const isShort = text.length < WINDOW
       const start = isShort ? -1 : rarest(text)
       const window: Window = { index, text, caseSensitive, end: start + WINDOW - 1 }
-      // Any character may stand before a literal of three. Only four of its bits are left in the hash.
+      // A literal of three characters needs a fourth, any one. Only four of its bits remain in the hash.
       for (let before = 0; before < (isShort ? 16 : 1); before++) {
         let hash = isShort ? before : 0
         for (let i = Math.max(start, 0); i <= window.end; i++) hash = step(hash, text.charCodeAt(i))
@@ -111,7 +111,7 @@ export class LiteralScan {
     }
   }
 
-  /** Calls `found` with the literal's index and where it begins, for each place. */
+  /** Calls `found` with the index and the start of each occurrence. */
   scan(text: string, found: (literal: number, start: number) => void): void {
     const { length } = text
     const flags = this.#flags
@@ -122,7 +122,7 @@ export class LiteralScan {
       return
     }
     const bytes = this.#bytes
-    // Chunks overlap by what is left of a window.
+    // Chunks overlap, so that each window is whole in one of them.
     for (let from = 0; from < length; from += CHUNK - WINDOW + 1) {
       const end = Math.min(CHUNK, length - from)
       bytes.write(end === length ? text : text.slice(from, from + end), 0, "latin1")
@@ -140,7 +140,7 @@ export class LiteralScan {
     for (let i = 0; i < bucket.length; i++) {
       const window = bucket[i]!
       const start = last - window.end
-      if (standsAt(text, start, window)) found(window.index, start)
+      if (matchesAt(text, start, window)) found(window.index, start)
     }
   }
 }

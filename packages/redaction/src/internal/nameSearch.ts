@@ -1,10 +1,9 @@
-/** Finds names in a text, in time that does not grow with the number of names. */
+/** Searches a text for names. The time does not grow with the number of names. */
 import { isBorder } from "./border.ts"
 
-/** Up to so many, one search for each name is faster. */
+/** Up to this many names, one `indexOf` search per name is faster. */
 const FEW = 8
 
-/** Calls `found` with each name that begins at the border of a word. */
 export class NameSearch {
   readonly #names: ReadonlyArray<string>
   readonly #set: ReadonlySet<string>
@@ -16,6 +15,7 @@ export class NameSearch {
     this.#lengths = [...new Set(this.#names.map((name) => name.length))]
   }
 
+  /** Calls `found` for each name that begins at a word border. */
   search(text: string, found: (name: string, start: number) => void): void {
     if (this.#names.length <= FEW) {
       for (const name of this.#names) {

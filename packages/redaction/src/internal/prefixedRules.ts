@@ -1,10 +1,10 @@
-/** Secrets that are told by their own form, as their makers describe it. */
+/** Rules for secrets with a known form, most often a prefix, as their makers document it. */
 import { type RedactionRule } from "../RedactionRule.ts"
 import { entropy, isKeyMaterial, isRandom } from "./secretShape.ts"
 
 const escaped = (literal: string): string => literal.replaceAll(/[.$*+?^|()[\]{}\\]/gu, "\\$&")
 
-/** A value that begins with one of the prefixes, in their case, and goes on with `rest`. */
+/** A rule for values that begin with one of the prefixes (case-sensitive), followed by `rest`. */
 const prefixed = (
   id: string,
   prefixes: string | ReadonlyArray<string>,
@@ -21,19 +21,19 @@ const prefixed = (
   }
 }
 
-/** As it stands, in JSON, and in addresses within addresses. */
+/** A slash, plain, escaped for JSON, or escaped for URLs up to three times. */
 const SLASH = "(?:\\\\?/|%(?:25){0,2}2F)"
 
-/** Between the lines of a block: as it stands, escaped, quoted line by line, or with spaces for breaks. */
+/** A line break inside a block: plain, escaped, with quotes around each line, or a space. */
 const LINE_BREAK = "[\\s\\\\\"'+,|]{0,12}(?:\\\\[nr]|\\s)(?:[\\s\"'+,|\\\\]|\\\\[nr]){0,60}"
 
-/** Not one character over and over. */
+/** Rejects repetitions of few characters. */
 const isVaried = (secret: string): boolean => entropy(secret) > 2.5
 
-/** For prefixes that words begin with too. */
+/** For prefixes that are also beginnings of words. */
 const endsRandom = (secret: string): boolean => isRandom(secret.slice(secret.search(/[-_.]/u) + 1))
 
-/** What a `gitleaks` user would look for under the same ids; the prefix says whose it is. */
+/** Ids are those of gitleaks where it has the same rule. */
 export const PREFIXED_RULES: ReadonlyArray<RedactionRule> = [
   // Code hosting and continuous integration
   prefixed("github-pat", "ghp_", "[A-Za-z\\d]{36,255}"),
@@ -173,7 +173,7 @@ export const PREFIXED_RULES: ReadonlyArray<RedactionRule> = [
     pattern: /(?<=(?=(?<secret>[a-f\d]{32}-us\d{1,2}))[a-f\d]{32})-us\d{1,2}(?![A-Za-z\d])/uy
   },
   prefixed("resend-api-key", "re_", "[A-Za-z\\d]{6,12}_[A-Za-z\\d]{20,30}", endsRandom),
-  // Money and shops
+  // Payments and shops
   prefixed(
     "stripe-access-token",
     ["sk_live_", "sk_test_", "rk_live_", "rk_test_", "sk_prod_", "rk_prod_"],
@@ -193,7 +193,7 @@ export const PREFIXED_RULES: ReadonlyArray<RedactionRule> = [
   prefixed("flutterwave-secret-key", ["FLWSECK_TEST-", "FLWSECK-"], "[a-zA-Z\\d-]{12,60}"),
   prefixed("easypost-api-token", ["EZAK", "EZTK"], "[A-Za-z\\d]{54}"),
   prefixed("duffel-api-token", ["duffel_test_", "duffel_live_"], "[\\w=-]{43}"),
-  // Tools that teams use
+  // Team tools
   prefixed("figma-pat", ["figd_", "figo_", "figh_"], "[\\w-]{36,60}"),
   prefixed("notion-api-token", "ntn_", "[A-Za-z\\d]{40,60}", endsRandom),
   prefixed("notion-api-token", "secret_", "[A-Za-z\\d]{43}(?![A-Za-z\\d])", endsRandom),
@@ -214,7 +214,7 @@ export const PREFIXED_RULES: ReadonlyArray<RedactionRule> = [
   prefixed("frameio-api-token", "fio-u-", "[\\w=-]{64}"),
   prefixed("rapidapi-access-token", "rapidapi_", "[A-Za-z\\d]{40,80}"),
   prefixed("octopus-deploy-api-key", "API-", "[A-Z\\d]{26}(?![A-Za-z\\d])", isRandom),
-  // Forms
+  // Formats of several makers
   {
     id: "jwt",
     tier: "prefixed",
@@ -225,7 +225,7 @@ export const PREFIXED_RULES: ReadonlyArray<RedactionRule> = [
     id: "jwt",
     tier: "prefixed",
     keywords: ["eyj"],
-    // Encrypted: five parts, of which the second may be empty.
+    // Encrypted JWTs have five parts; the second may be empty.
     pattern: /eyJ[\w-]{14,512}\.[\w-]{0,1024}\.[\w-]{10,64}\.[\w-]{10,8192}\.[\w-]{10,64}/uy
   },
   {

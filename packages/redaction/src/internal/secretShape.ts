@@ -1,11 +1,11 @@
-/** What secrets look like, and what only stands where one could. */
+/** Tests of values: is it random, a password, a key, or only a placeholder? */
 
-/** Digests, ids of entries and sessions: no secrets, whatever name they go by. */
+/** Ids of entries and sessions, which are no secrets even under names such as `token`. */
 const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/iu
 
 const REFERENCE =
   /^(?:\$\w+$|\$[{(]|%\w+%$|<|\{|\[|#\{|process\.env|os\.environ|import\.meta|env[.:([]|secrets?\.|vault:|op:\/\/|arn:|file:|https?:|self\.|this\.|config\.)/iu
-const STAND_IN =
+const PLACEHOLDER =
   /example|placeholder|redacted|changeme|change[-_]me|change[-_]this|replace[-_]?me|insert[-_]|dummy|sample|xxxx|\*\*\*|\.\.\.|…|your[-_]|[-_]your|<|1234567890|12345678|0123456|abcdefgh|abcdef0?123|abc123|foobar|deadbeef|test[-_]?(?:key|token|secret|password)|fake|mock|not[-_]?a?[-_]?real/iu
 const SAME_CHARACTER = /([\s\S])\1{7}/u
 
@@ -40,44 +40,50 @@ const SHORT_WORDS = inOneCase([
 ])
 
 /**
- * Random characters spell short words now and then, in mixed case most of all: what stands in for a token is told by long
- * words, or by short ones that stand apart, in one case, and by one character over and over, but for `A`, which is zeros
- * in base64.
+ * A placeholder of a token. Random characters spell short words by chance, so it needs a long word, a short word between
+ * borders and in one case, or one character eight times (except `A`, which is zeros in base64).
  */
-const TOKEN_STAND_IN = new RegExp(`${LONG_WORDS}|(?<![A-Za-z\\d])(?:${SHORT_WORDS})(?![A-Za-z\\d])|([^A])\\1{7}`, "u")
+const TOKEN_PLACEHOLDER = new RegExp(
+  `${LONG_WORDS}|(?<![A-Za-z\\d])(?:${SHORT_WORDS})(?![A-Za-z\\d])|([^A])\\1{7}`,
+  "u"
+)
 
 const isReference = (value: string): boolean => REFERENCE.test(value) || new Set(value).size < 4
 
-/** Whether a value that its form tells is only written as one: `AKIA...EXAMPLE`, `sk-your-key`. */
-export const isTokenPlaceholder = (value: string): boolean => isReference(value) || TOKEN_STAND_IN.test(value)
+/** Whether a value with the form of a token is a placeholder: `AKIA...EXAMPLE`, `sk-your-key`. */
+export const isTokenPlaceholder = (value: string): boolean => isReference(value) || TOKEN_PLACEHOLDER.test(value)
 
-/** Whether a value stands for another one, or for none: `${TOKEN}`, `<your-token>`, `xxxx`. */
+/** Whether a value is a reference or a placeholder: `${TOKEN}`, `<your-token>`, `xxxx`. */
 export const isPlaceholder = (value: string): boolean =>
-  isRandom(value) ? isTokenPlaceholder(value) : isReference(value) || STAND_IN.test(value) || SAME_CHARACTER.test(value)
+  isRandom(value)
+    ? isTokenPlaceholder(value)
+    : isReference(value) || PLACEHOLDER.test(value) || SAME_CHARACTER.test(value)
 
 const WHOLE_REFERENCE =
   /^(?:\$[A-Z_][A-Z\d_]*|[$#]\{[\s\S]*\}|\$\([\s\S]*\)|%\w+%|<[\s\S]*>|\{[\s\S]*\}|\[[\s\S]*\]|(?:process\.env|os\.environ|import\.meta|env[.:([]|secrets?\.|vault:|op:\/\/|arn:|file:|self\.|this\.|config\.)\S*)$/u
-const STAND_IN_WORDS = new Set(
+const PLACEHOLDER_WORDS = new Set(
   (
     "example placeholder redacted changeme change replaceme replace insert dummy sample fake mock foobar deadbeef test " +
     "your not"
   ).split(" ")
 )
-/** What such words stand beside. */
+/** Words that occur beside placeholder words. */
 const BESIDE = new Set(
   "a my me this here it the real api access auth secret private token key password value".split(" ")
 )
 const FILLING = /^(?:x{3,}|\*{3,}|0?1234567\d*(?:abcdef)?|abcdef(?:gh)?(?:0?123\d{0,7})?|abc123)$/u
 
-/** Whether a value is a placeholder from end to end, with nothing that somebody may have chosen: `your-api-key-here`. */
+/** Whether every part of a value is a placeholder: `your-api-key-here`. */
 export const isWhollyPlaceholder = (value: string): boolean => {
   if (WHOLE_REFERENCE.test(value) || new Set(value).size < 4) return true
   const words = value.toLowerCase().split(/[-_.\s]+/u)
-  const isStandIn = (word: string): boolean => STAND_IN_WORDS.has(word) || FILLING.test(word)
-  return words.some(isStandIn) && words.every((word) => word === "" || BESIDE.has(word) || isStandIn(word))
+  const isPlaceholderWord = (word: string): boolean => PLACEHOLDER_WORDS.has(word) || FILLING.test(word)
+  return (
+    words.some(isPlaceholderWord) && words.every((word) => word === "" || BESIDE.has(word) || isPlaceholderWord(word))
+  )
 }
 
-/** Bits of a character, by Shannon, of the value's own characters. */
+/** Shannon entropy of the value's characters, in bits per character. */
 export const entropy = (value: string): number => {
   const counts = new Uint32Array(256)
   for (let i = 0; i < value.length; i++) counts[value.charCodeAt(i) & 255]! += 1
@@ -93,8 +99,8 @@ const classOf = (code: number): number => {
 }
 
 /**
- * The share of neighbours that change between digits, capitals and small letters, from 0 to 1. Random characters change
- * at half of their places or so; words, names and paths do at few, since a capital or a number begins what goes on.
+ * The share of adjacent characters with different classes (digit, upper case, lower case), from 0 to 1. It is about a half
+ * for random characters, and much less for words, names and paths.
  */
 const changes = (value: string): number => {
   let changed = 0
@@ -111,20 +117,20 @@ const changes = (value: string): number => {
 
 const HEX = /^[\da-f]+$/iu
 
-/** A name of code with a number at its end. */
+/** An identifier that ends with a number. */
 const IDENTIFIER = /^[A-Za-z$_]+\d{0,2}$/u
 
-/** Made by a machine out of random characters, and long enough that nobody guesses it. */
+/** Whether a value looks machine-generated, and is too long to guess. */
 export const isRandom = (value: string): boolean => {
   if (value.length < 16 || UUID.test(value) || !/\d/u.test(value) || !/[a-z]/iu.test(value)) return false
   const bits = entropy(value)
   if (HEX.test(value)) return bits > 2.8 && changes(value) > 0.2
-  // Names made of words are written with dashes and dots; between those of a random value there is more.
+  // Names of several words have short pieces between dashes and dots; random values have a longer one.
   const longest = Math.max(...value.split(/[^A-Za-z\d]/u).map((piece) => piece.length))
   return bits > 3.2 && changes(value) > 0.25 && longest >= 10 && (!IDENTIFIER.test(value) || changes(value) > 0.45)
 }
 
-/** As `isRandom`, of a value that a name such as `api_key` stands before: shorter ones too. */
+/** As `isRandom`, but also shorter values, for use after names such as `api_key`. */
 export const isRandomOrShort = (value: string): boolean =>
   isRandom(value) ||
   (value.length >= 10 &&
@@ -132,7 +138,7 @@ export const isRandomOrShort = (value: string): boolean =>
     /^[A-Za-z\d]*\d[A-Za-z\d]*\d[A-Za-z\d]*$/u.test(value) &&
     changes(value) > 0.35)
 
-/** What stands after `password` in code and prose without being one. */
+/** Words after `password` in code and prose that are not passwords. */
 const WORDS = new Set(
   (
     "password passwd passphrase pwd secret string boolean number object true false null undefined none nil required optional " +
@@ -147,11 +153,11 @@ const kinds = (value: string): number =>
   Number(/\d/u.test(value)) +
   Number(/[^A-Za-z\d_]/u.test(value))
 
-/** A path, a type, a call, an import: code rather than a value. */
+/** Code: a path, a type, a call or an import. */
 const CODE =
   /^0x[\da-fA-F]+$|^[./~]|^[A-Za-z]:[\\/]|[(){}[\]]|=>|::|^[a-z]+(?:[A-Z][a-z]+)+\d?$|^[A-Za-z_]+(?:\.[A-Za-z_]+)+$/u
 
-/** A value that a person may have chosen as a password: of at least two kinds of characters, with a digit or a sign. */
+/** Whether a value may be a password: at least two kinds of characters, with a digit or a symbol. */
 export const isPassword = (value: string): boolean =>
   value.length >= 6 &&
   !WORDS.has(value.toLowerCase()) &&
@@ -159,28 +165,28 @@ export const isPassword = (value: string): boolean =>
   kinds(value) >= 2 &&
   (/\d/u.test(value) || (kinds(value) >= 3 && /[^A-Za-z\d_.,:;-]/u.test(value)))
 
-/** A password that is plainly one: with capitals, small letters, digits and a sign, where words and names have none. */
+/** Whether a value has upper case, lower case, digits and symbols, as words and names do not. */
 export const isStrongPassword = (value: string): boolean =>
   value.length >= 8 && !CODE.test(value) && kinds(value) === 4 && /[!#$%&*+=?@^~]/u.test(value)
 
-/** Any value that is neither a word of code nor an expression: for places that hold nothing but passwords. */
+/** Whether a value is neither a common word nor code; for places that contain only passwords. */
 export const isAnyPassword = (value: string): boolean =>
   value.length >= 4 && !WORDS.has(value.toLowerCase()) && !CODE.test(value)
 
-/** `user:password` in base64. */
+/** Whether a value is `user:password` in base64. */
 export const isBasicCredentials = (value: string): boolean => {
   if (!/^[A-Za-z\d+/_-]{8,}={0,2}$/u.test(value)) return false
   const decoded = Buffer.from(value, "base64").toString("latin1")
   return /^[\x20-\x7e]+$/u.test(decoded) && /.:.{3}/u.test(decoded)
 }
 
-/** Base64 long enough for a key, and not prose. */
+/** Whether a value contains base64 that is long and random enough for a key. */
 export const isKeyMaterial = (value: string): boolean => {
   const [longest = ""] = value.split(/(?<!\\)\\+[nr]|[^A-Za-z\d+/=]/u).sort((a, b) => b.length - a.length)
   return longest.length >= 32 && entropy(longest) > 3.5 && changes(longest) > 0.25
 }
 
-/** One of the values of a cookie header is random. */
+/** Whether one value of a cookie header is random. */
 export const hasRandomValue = (value: string): boolean =>
   value.split(";").some((pair) => isRandom(decoded(pair.slice(pair.indexOf("=") + 1).trim())))
 

@@ -1,14 +1,14 @@
-/** The names of an object's members, for new names that none of them has. */
+/** The member names of an object; makes new names unique. */
 export class TakenNames {
   readonly #taken = new Set<string>()
-  /** The number to try next, by name: not every number again for each member. */
+  /** The next number to try for each name, so that many equal names take linear time. */
   readonly #next = new Map<string, number>()
 
   add(name: string): void {
     this.#taken.add(name)
   }
 
-  /** The name itself, or with the first number from 2 that makes it new. */
+  /** Returns the name, or `name (2)`, `name (3)`, ... if it is taken. */
   unused(name: string): string {
     if (!this.#taken.has(name)) return name
     let number = this.#next.get(name) ?? 2
