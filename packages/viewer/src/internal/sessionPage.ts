@@ -2,7 +2,7 @@
 import { stringAt } from "@pi-sessions/core/Json"
 import { versionOf } from "@pi-sessions/core/SessionHeader"
 import * as TerminalText from "@pi-sessions/report/TerminalText"
-import * as TreeDrawing from "@pi-sessions/report/TreeDrawing"
+import { entryWords } from "@pi-sessions/report/TreeRowWords"
 import { type BranchEnd, type SessionPage } from "../ViewModel.ts"
 import { shownJson } from "@pi-sessions/report/ShownJson"
 import { ViewedEntry } from "./ViewedEntry.ts"
@@ -39,23 +39,10 @@ export const sessionPage = (key: string, session: ViewedSession, isTooLarge: boo
 }
 
 /** What the user said first, where the session has no name. */
-const firstWords = ({ entries, tree }: ViewedSession): string => {
+const firstWords = ({ entries }: ViewedSession): string => {
   const first = entries.find(({ role, type }) => type === "message" && role === "user")
-  return first === undefined ? "" : TerminalText.line(TreeDrawing.wordsOf(tree, rowOf(first)).says, SAYS)
+  return first === undefined ? "" : TerminalText.line(entryWords(first).says, SAYS)
 }
-
-const rowOf = (entry: ViewedEntry): TreeDrawing.TreeRow => ({
-  kind: "entry",
-  entries: [entry],
-  label: undefined,
-  column: 0,
-  leaves: false,
-  children: 0,
-  isRoot: false,
-  isBeginning: false,
-  active: false,
-  damage: []
-})
 
 /** How many entries stand from the root to each entry; 0 where a parent stands further down. */
 const depthsOf = ({ entries, tree }: ViewedSession): Int32Array => {
@@ -72,7 +59,7 @@ const depthsOf = ({ entries, tree }: ViewedSession): Int32Array => {
 const branchEnd = ({ tree }: ViewedSession, end: object, depths: Int32Array): ReadonlyArray<BranchEnd> => {
   if (!(end instanceof ViewedEntry)) return []
   const { id, index, timestamp } = end
-  const { says, what } = TreeDrawing.wordsOf(tree, rowOf(end))
+  const { says, what } = entryWords(end)
   return [
     {
       entry: index,

@@ -2,7 +2,8 @@
 import { type SessionEntry } from "@pi-sessions/core/SessionLine"
 import * as EntryFilter from "@pi-sessions/report/EntryFilter"
 import * as TerminalText from "@pi-sessions/report/TerminalText"
-import * as TreeDrawing from "@pi-sessions/report/TreeDrawing"
+import * as TreeRows from "@pi-sessions/report/TreeRows"
+import { wordsOf } from "@pi-sessions/report/TreeRowWords"
 import { type TreeRow } from "../ViewModel.ts"
 import { ViewedEntry } from "./ViewedEntry.ts"
 import { type ViewedSession } from "./viewedSession.ts"
@@ -17,17 +18,17 @@ export const treeRows = (
   { filterFacts, tree }: ViewedSession,
   filter: EntryFilter.EntryFilter,
   all: boolean
-): ReadonlyArray<TreeDrawing.TreeRow> => {
+): ReadonlyArray<TreeRows.TreeRow> => {
   // Whether an answer only calls tools is in its payload: where runs are folded, that makes no row more or less.
   const passes = all ? EntryFilter.lists : EntryFilter.takes
   const admits = (entry: SessionEntry): boolean => passes(filter, entry, filterFacts)
-  return [...TreeDrawing.rows(tree, { all, admits })]
+  return [...TreeRows.rows(tree, { all, admits })]
 }
 
-export const shownRow = ({ text, tree }: ViewedSession, row: TreeDrawing.TreeRow): TreeRow => {
+export const shownRow = ({ text, tree }: ViewedSession, row: TreeRows.TreeRow): TreeRow => {
   const [first] = row.entries
   const last = row.entries.at(-1)
-  const { note, says, what } = TreeDrawing.wordsOf(tree, row)
+  const { note, says, what } = wordsOf(tree, row)
   return {
     kind: row.kind,
     entry: first instanceof ViewedEntry ? first.index : 0,
