@@ -13,7 +13,7 @@ type Described = Pick<TimelineItem, "kind" | "depth" | "about" | "failed" | "par
 
 type Description = Omit<Described, "time" | "failed"> & { readonly failed?: boolean }
 
-/** Default of `failed`: false. */
+/** The item of an entry, without its place in the session. */
 export const describe = (entry: SessionEntry, payload: JsonObject): Described => ({
   failed: false,
   ...describeByType(entry, payload),

@@ -2,7 +2,7 @@
  * What the page shows, asked for piece by piece: the list, a session's tree and its entries, the samples made of it, its
  * health, a dataset, marks. Everything that leaves here is as it may be seen: redacted unless told otherwise, but for ids.
  *
- * A large session is never in memory whole: see `internal/view/viewedSession.ts`. Two questions read one whole, that for
+ * A large session is never in memory whole: see `internal/view/ViewedSession.ts`. Two questions read one whole, that for
  * its samples and that for damage; they are refused above `WHOLE_BYTES`.
  */
 import { createHash } from "node:crypto"
@@ -37,7 +37,7 @@ import { sessionHealth } from "./internal/sessionHealth.ts"
 import { sessionPage } from "./internal/sessionPage.ts"
 import { sessionRow, summaryOf } from "./internal/sessionRows.ts"
 import { shownRow, treeRows } from "./internal/treeRows.ts"
-import { type ViewedSession, open } from "./internal/viewedSession.ts"
+import { type ViewedSession, open } from "./internal/ViewedSession.ts"
 
 /** Nothing of that name is shown here. */
 export class ViewNotFound extends Schema.TaggedError<ViewNotFound>()(

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { Heights } from "../page/src/Heights.ts"
-import { Ranges } from "../page/src/Ranges.ts"
-import { rangesText } from "../page/src/useEntries.ts"
+import { Heights } from "../page/src/list/Heights.ts"
+import { Ranges } from "../page/src/session/Ranges.ts"
+import { rangesText } from "../page/src/answers/useEntries.ts"
 import { indexesIn, rangesOf } from "../src/Viewer.ts"
 
 const Size = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 300 }))

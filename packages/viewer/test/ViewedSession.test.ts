@@ -12,7 +12,7 @@ import * as LargeSession from "@pi-sessions/testing/LargeSession"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as TreeDrawing from "@pi-sessions/report/TreeDrawing"
 import * as TreeRows from "@pi-sessions/report/TreeRows"
-import { open } from "../src/internal/viewedSession.ts"
+import { open } from "../src/internal/ViewedSession.ts"
 import { fixtures } from "./support/viewing.ts"
 
 const refOf = (path: string): CatalogSession => {

@@ -5,7 +5,7 @@ import { type EntryPart, type EntryRow, type Picture } from "../ViewModel.ts"
 import { describe } from "@pi-sessions/report/EntryDescription"
 import { shownJson } from "@pi-sessions/report/ShownJson"
 import { ViewedEntry } from "./ViewedEntry.ts"
-import { type ViewedSession } from "./viewedSession.ts"
+import { type ViewedSession } from "./ViewedSession.ts"
 
 /** Pictures that a browser draws and nothing in which can run. */
 const RASTER: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"])

@@ -10,7 +10,7 @@ import * as SearchPattern from "@pi-sessions/catalog/SearchPattern"
 import { textsOf } from "@pi-sessions/catalog/SearchScope"
 import { SessionSearch } from "@pi-sessions/catalog/SessionSearch"
 import { type Hit, type Hits } from "../ViewModel.ts"
-import { type ViewedSession } from "./viewedSession.ts"
+import { type ViewedSession } from "./ViewedSession.ts"
 
 /** Characters on each side of what was found. */
 const AROUND = 80

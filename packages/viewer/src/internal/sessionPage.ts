@@ -7,7 +7,7 @@ import { type BranchEnd, type SessionPage } from "../ViewModel.ts"
 import { shownJson } from "@pi-sessions/report/ShownJson"
 import { ViewedEntry } from "./ViewedEntry.ts"
 import { indexesOf } from "./entryRow.ts"
-import { type ViewedSession } from "./viewedSession.ts"
+import { type ViewedSession } from "./ViewedSession.ts"
 
 /** A session of branches at every second entry has more than anybody chooses from; the tree has them all. */
 export const BRANCHES_LISTED = 200

@@ -9,7 +9,7 @@ import { type Redactor } from "@pi-sessions/redaction/Redactor"
 import { SessionSource } from "@pi-sessions/session-file/SessionSource"
 import * as TerminalText from "@pi-sessions/report/TerminalText"
 import { type SessionRow, type SessionSummary } from "../ViewModel.ts"
-import { ToldHosts } from "./ToldHosts.ts"
+import { ScopeBuilder } from "./ScopeBuilder.ts"
 
 export const sessionRow = (key: string, session: CatalogSession, text: (text: string) => string): SessionRow => {
   const { cwd, format, id, indexed, modifiedMs, path, sizeBytes, timestamp } = session
@@ -41,7 +41,7 @@ export const summaryOf = Effect.fnUntraced(function* (
   const source = yield* SessionSource
   const opening = new SessionRole.Opening()
   const isCounted = ref.sizeBytes <= COUNTED_BYTES
-  const told = new ToldHosts(ref, redactor)
+  const told = new ScopeBuilder(ref, redactor)
   let messages = 0
   let named: SessionEntry | undefined
   const problem = yield* Stream.runForEachWhile(source.lines(ref), (line) =>

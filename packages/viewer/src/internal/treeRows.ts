@@ -6,7 +6,7 @@ import * as TreeRows from "@pi-sessions/report/TreeRows"
 import { wordsOf } from "@pi-sessions/report/TreeRowWords"
 import { type TreeRow } from "../ViewModel.ts"
 import { ViewedEntry } from "./ViewedEntry.ts"
-import { type ViewedSession } from "./viewedSession.ts"
+import { type ViewedSession } from "./ViewedSession.ts"
 
 /** Columns of what a row says. */
 const SAYS = 160

@@ -26,7 +26,7 @@ const isPicture = (block: Json): block is JsonObject =>
   isObject(block) && block["type"] === "image" && typeof block["data"] === "string"
 
 /** `isEntry` tells whether an id is that of an entry of the session: those stay, or nothing could be found again. */
-export const seenPayload = (
+export const redactedPayload = (
   payload: JsonObject,
   scope: RedactionScope,
   isEntry: (id: string) => boolean

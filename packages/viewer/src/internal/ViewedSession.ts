@@ -21,9 +21,9 @@ import { NotASession, SessionFileError, fromPlatform } from "@pi-sessions/sessio
 import { SessionSource } from "@pi-sessions/session-file/SessionSource"
 import * as EntryFilter from "@pi-sessions/report/EntryFilter"
 import { shallow } from "@pi-sessions/report/ShownJson"
-import { ToldHosts } from "./ToldHosts.ts"
+import { ScopeBuilder } from "./ScopeBuilder.ts"
 import { type Sight, ViewedEntry } from "./ViewedEntry.ts"
-import { seenPayload } from "./seenPayload.ts"
+import { redactedPayload } from "./redactedPayload.ts"
 
 export interface ViewedSession {
   readonly ref: CatalogSession
@@ -57,7 +57,7 @@ export const open = Effect.fn("viewedSession.open")(function* (
   }
   const source = yield* SessionSource
   const whole = yield* source.read(ref)
-  const told = new ToldHosts(ref, redactor)
+  const told = new ScopeBuilder(ref, redactor)
   const header = whole.header?.decode() ?? {}
   told.header(header)
   for (const entry of whole.tree.getEntries()) told.push(entry)
@@ -83,7 +83,7 @@ class SessionSight implements Sight {
     const { scope, tree } = this
     // One entry of which nothing can be made would take those with it that are asked for together.
     const whole = shallow(payload)
-    return scope === undefined ? whole : seenPayload(whole, scope, (id) => tree?.getEntry(id) !== undefined)
+    return scope === undefined ? whole : redactedPayload(whole, scope, (id) => tree?.getEntry(id) !== undefined)
   }
 }
 
@@ -92,7 +92,7 @@ const openPaged = Effect.fnUntraced(function* (ref: CatalogSession, redactor: Re
   const fs = yield* FileSystem.FileSystem
   const file = yield* fileBytes(ref.path)
   const reader = new SessionReader()
-  const told = new ToldHosts(ref, redactor)
+  const told = new ScopeBuilder(ref, redactor)
   const sight = new SessionSight(file.read)
   const entries: Array<ViewedEntry> = []
   let after: Array<SessionLine> = []

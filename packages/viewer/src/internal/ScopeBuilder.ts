@@ -4,10 +4,10 @@ import { type JsonObject, stringAt } from "@pi-sessions/core/Json"
 import { type SessionEntry } from "@pi-sessions/core/SessionLine"
 import { usersOf } from "@pi-sessions/redaction/PersonalNames"
 import { type RedactionScope, type Redactor } from "@pi-sessions/redaction/Redactor"
-import { stringsOf } from "./seenPayload.ts"
+import { stringsOf } from "./redactedPayload.ts"
 
 /** Learns the machines that the session's prompts name beside its users: only lines that name such a user are decoded. */
-export class ToldHosts {
+export class ScopeBuilder {
   readonly #redactor: Redactor | undefined
   readonly #paths: Array<string>
   readonly #texts: Array<string> = []
