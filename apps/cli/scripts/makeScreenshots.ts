@@ -10,7 +10,7 @@ import { tmpdir } from "node:os"
 import * as Path from "node:path"
 import * as process from "node:process"
 import { type Page, chromium } from "playwright-core"
-import { keyOf } from "@pi-sessions/viewer/Viewer"
+import { keyOf } from "@pi-sessions/viewer/SessionKey"
 import * as Chromium from "@pi-sessions/testing/Chromium"
 
 const root = Path.join(import.meta.dirname, "../../..")

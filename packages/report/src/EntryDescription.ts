@@ -1,18 +1,19 @@
-/** What an entry is and holds, by its type. Nothing is taken for granted: a damaged payload is shown as far as it goes. */
+/** Describes an entry for people: kind, a few words, parts. Accepts damaged payloads and shows what is readable. */
 import { type Json, type JsonObject, isArray, isObject, numberAt, objectAt, stringAt } from "@pi-sessions/core/Json"
 import * as EntryTime from "@pi-sessions/core/EntryTime"
 import { type SessionEntry } from "@pi-sessions/core/SessionLine"
+import { counted, numberText } from "./Counted.ts"
 import { type Depth, reaches } from "./TimelineDepth.ts"
 import { type TimelineItem } from "./TimelineItem.ts"
 import { type TimelinePart } from "./TimelinePart.ts"
 import { data, output, partsOf, text } from "./internal/contentParts.ts"
-import { quoted } from "./internal/quoted.ts"
 import { shownJson } from "./ShownJson.ts"
 
 type Described = Pick<TimelineItem, "kind" | "depth" | "about" | "failed" | "parts" | "time">
 
 type Description = Omit<Described, "time" | "failed"> & { readonly failed?: boolean }
 
+/** The item of an entry, without its place in the session. */
 export const describe = (entry: SessionEntry, payload: JsonObject): Described => ({
   failed: false,
   ...describeByType(entry, payload),
@@ -40,7 +41,7 @@ const describeByType = (entry: SessionEntry, payload: JsonObject): Description =
       return label(payload)
     case "session_info": {
       const name = stringAt(payload, "name")?.trim() ?? ""
-      return { kind: "name", depth: "session", about: name === "" ? "taken away" : quoted(name), parts: [] }
+      return { kind: "name", depth: "session", about: name === "" ? "taken away" : `"${name}"`, parts: [] }
     }
     case "model_change":
       return { kind: "model", depth: "assistant", about: modelOf(payload, "modelId"), parts: [] }
@@ -63,7 +64,7 @@ const describeByType = (entry: SessionEntry, payload: JsonObject): Description =
         parts: data("data", payload["data"])
       }
     default:
-      return unknown(entry.type === "" ? "entry without a type" : `entry of type ${quoted(entry.type)}`, payload)
+      return unknown(entry.type === "" ? "entry without a type" : `entry of type "${entry.type}"`, payload)
   }
 }
 
@@ -94,7 +95,7 @@ const describeMessage = (message: JsonObject): Description => {
     case "system":
       return system(message)
     default:
-      return unknown(`message of role ${quoted(plain(message["role"]))}`, message)
+      return unknown(`message of role "${plain(message["role"])}"`, message)
   }
 }
 
@@ -103,7 +104,7 @@ const assistant = (message: JsonObject): Description => {
   const parts = [...partsOf(message["content"], "assistant"), ...texts("assistant", errorMessage)]
   const ended = stopReason === "stop" || stopReason === "toolUse" ? "" : plain(stopReason)
   const failed = stopReason === "error" || stopReason === "aborted"
-  // One that only calls tools is not worth a line above their depth, one that failed is.
+  // An answer that only calls tools appears with its calls; a failed one appears with the other answers.
   const depth = failed ? "assistant" : shallowest(parts)
   return { kind: "assistant", depth, about: some(modelOf(message, "model"), ended, tokens(message)), failed, parts }
 }
@@ -135,12 +136,12 @@ const bash = (message: JsonObject): Description => {
 
 const system = (message: JsonObject): Description => {
   const sections = objectAt(message, "sections") ?? {}
-  const count = (value: Json | undefined, what: string): string =>
-    isArray(value) && value.length > 0 ? `${value.length} ${value.length === 1 ? "tool" : "tools"} ${what}` : ""
+  const toolsText = (value: Json | undefined, what: string): string =>
+    isArray(value) && value.length > 0 ? `${counted(value.length, "tool")} ${what}` : ""
   return {
     kind: "system",
     depth: "full",
-    about: some(count(message["toolsAdded"], "added"), count(message["toolsRemoved"], "removed")),
+    about: some(toolsText(message["toolsAdded"], "added"), toolsText(message["toolsRemoved"], "removed")),
     parts: [
       ...partsOf(message["content"], "full"),
       ...Object.entries(sections).map(([name, value]) =>
@@ -170,8 +171,8 @@ const compaction = (payload: JsonObject): Description => {
     kind: "compaction",
     depth: "session",
     about: some(
-      before === undefined ? "" : `${before.toLocaleString("en-US")} tokens before`,
-      kept === undefined ? "nothing kept" : kept === stringAt(payload, "id") ? "nothing kept" : `kept from ${kept}`
+      before === undefined ? "" : `${numberText(before)} tokens before`,
+      kept === undefined || kept === stringAt(payload, "id") ? "nothing kept" : `kept from ${kept}`
     ),
     parts: [
       ...texts("session", payload["summary"]),
@@ -184,7 +185,7 @@ const compaction = (payload: JsonObject): Description => {
 const label = (payload: JsonObject): Description => {
   const set = stringAt(payload, "label") ?? ""
   const on = plain(payload["targetId"])
-  const about = set === "" ? `taken off ${on}` : `${quoted(set)} on ${on}`
+  const about = set === "" ? `taken off ${on}` : `"${set}" on ${on}`
   return { kind: "label", depth: "session", about, parts: [] }
 }
 
@@ -209,7 +210,7 @@ const unknown = (about: string, payload: JsonObject): Description => ({
 const texts = (depth: Depth, value: Json | undefined): ReadonlyArray<TimelinePart> =>
   value === undefined || value === null || value === "" ? [] : [text(depth, plain(value))]
 
-/** A value that should be text, as text. */
+/** Text as it is; any other value as JSON. */
 const plain = (value: Json | undefined): string =>
   typeof value === "string" ? value : value === undefined || value === null ? "" : shownJson(value)
 
@@ -225,5 +226,5 @@ const modelOf = (payload: JsonObject, key: string): string =>
 
 const tokens = (payload: JsonObject): string => {
   const total = numberAt(objectAt(payload, "usage") ?? {}, "totalTokens")
-  return total === undefined || total === 0 ? "" : `${total.toLocaleString("en-US")} tokens`
+  return total === undefined || total === 0 ? "" : `${numberText(total)} tokens`
 }

@@ -1,6 +1,6 @@
 /**
- * The five filters of Pi's tree navigator (`/tree`; 0.78 and 1.5 agree): which entries it lists. Answers that only call
- * tools and entries of type `usage` are in none of its lists; the leaf is never hidden for being such an answer.
+ * The five filters of Pi's tree navigator (`/tree`; 0.78 and 1.5 agree). No filter lists entries of type `usage`, nor
+ * answers that only call tools, unless such an answer is the leaf.
  */
 import * as Schema from "effect/Schema"
 import { type JsonObject, isArray, isObject, objectAt, stringAt } from "@pi-sessions/core/Json"
@@ -9,15 +9,15 @@ import { type SessionEntry } from "@pi-sessions/core/SessionLine"
 export const EntryFilter = Schema.Literals(["default", "no-tools", "user-only", "labeled-only", "all"])
 export type EntryFilter = typeof EntryFilter.Type
 
-/** What a filter has to know of an entry beside its envelope. */
+/** Facts about entries that are not in their envelopes. */
 export interface FilterFacts {
   readonly isLabeled: (entry: SessionEntry) => boolean
-  /** Of answers only. */
+  /** Called for answers only. */
   readonly isOnlyCalls: (entry: SessionEntry) => boolean
   readonly leaf: SessionEntry | undefined
 }
 
-/** What keeps the session's books, and says nothing in the conversation. */
+/** Types that record state and say nothing in the conversation. */
 const BOOKKEEPING = new Set([
   "label",
   "context_edit",
@@ -29,7 +29,7 @@ const BOOKKEEPING = new Set([
 
 const isMessageOf = (entry: SessionEntry, role: string): boolean => entry.type === "message" && entry.role === role
 
-/** Whether the filter takes the entry for what it is; answers that only call tools are taken as all others. */
+/** Whether the filter accepts the entry by type, role and label. Unlike `lists`, it accepts answers that only call tools. */
 export const takes = (filter: EntryFilter, entry: SessionEntry, { isLabeled }: Pick<FilterFacts, "isLabeled">) => {
   if (entry.type === "usage") return false
   switch (filter) {
@@ -46,11 +46,11 @@ export const takes = (filter: EntryFilter, entry: SessionEntry, { isLabeled }: P
   }
 }
 
-/** Whether Pi's tree lists the entry. */
+/** Whether Pi's tree navigator lists the entry. */
 export const lists = (filter: EntryFilter, entry: SessionEntry, facts: FilterFacts): boolean =>
   takes(filter, entry, facts) && (entry === facts.leaf || !isMessageOf(entry, "assistant") || !facts.isOnlyCalls(entry))
 
-/** Whether an answer has no text, and ended as one that only calls tools does. */
+/** Whether an answer has no text, and neither failed nor was aborted. */
 export const onlyCalls = (payload: JsonObject): boolean => {
   const message = objectAt(payload, "message") ?? {}
   const { content, stopReason } = message

@@ -1,19 +1,19 @@
-/** What a person may call an entry: its id, or the beginning of one. */
+/** Finds the entry that a person means: by its id, or by the beginning of its id. */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { type SessionEntry } from "@pi-sessions/core/SessionLine"
 import { type SessionTree } from "@pi-sessions/core/SessionTree"
+import { counted } from "./Counted.ts"
 import * as TerminalText from "./TerminalText.ts"
 
-/** No entry of the session has such an id. */
+/** No id in the session begins with the reference. */
 export class EntryNotFound extends Schema.TaggedError<EntryNotFound>()("EntryNotFound", {
   reference: Schema.String,
-  /** How many entries the session has. */
+  /** Number of entries in the session. */
   entries: Schema.Int
 }) {
   override get message(): string {
-    const of = this.entries === 1 ? "its one entry does not" : `none of its ${this.entries} entries does`
-    return `no entry ${TerminalText.line(this.reference, 80)}: an id that begins so is looked for, and ${of}`
+    return `no entry ${TerminalText.line(this.reference, 80)}: no id of the session's ${counted(this.entries, "entry", "entries")} begins with it`
   }
 }
 
@@ -26,13 +26,13 @@ export const EntryCandidate = Schema.Struct({
 })
 export type EntryCandidate = typeof EntryCandidate.Type
 
-/** How many candidates a message lists. */
+/** Candidates listed in the message. */
 const LISTED = 10
 
-/** The ids of several entries begin so. */
+/** Several ids begin with the reference. */
 export class AmbiguousEntry extends Schema.TaggedError<AmbiguousEntry>()("AmbiguousEntry", {
   reference: Schema.String,
-  /** In file order, all of them. */
+  /** All of them, in file order. */
   candidates: Schema.Array(EntryCandidate)
 }) {
   override get message(): string {
@@ -51,7 +51,7 @@ export class AmbiguousEntry extends Schema.TaggedError<AmbiguousEntry>()("Ambigu
   }
 }
 
-/** The entry with that id, or the only one whose id begins so. */
+/** The entry with that id, else the only one whose id begins with the reference. */
 export const resolve = (
   tree: SessionTree,
   reference: string
@@ -60,7 +60,7 @@ export const resolve = (
   if (exact !== undefined) return Result.succeed(exact)
   const entries = tree.getEntries()
   const found = new Map<string, SessionEntry>()
-  // Of several entries with one id the last is in the tree.
+  // Where entries share an id, the last one is in the tree.
   for (const entry of entries) if (entry.id?.startsWith(reference) === true) found.set(entry.id, entry)
   const [only] = found.values()
   if (only === undefined || reference === "") {

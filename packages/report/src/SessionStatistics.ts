@@ -1,8 +1,8 @@
 /**
- * Counts what a session holds: all its entries, those of every branch, whatever becomes of them in a dataset.
+ * Counts all entries of a session, on every branch, whether or not a dataset uses them.
  *
- * Tokens and money are counted as Pi 1.5 counts them in its footer and in `/session`: what was recorded with answers (failed
- * ones too), tool results, compactions, branch summaries and `usage` entries.
+ * Tokens and cost are summed as in Pi 1.5's footer and `/session`: the usage recorded with answers (failed ones too), tool
+ * results, compactions, branch summaries and `usage` entries.
  */
 import * as Schema from "effect/Schema"
 import * as EntryTime from "@pi-sessions/core/EntryTime"
@@ -18,24 +18,24 @@ export const Usage = Schema.Struct({
   output: Schema.Number,
   cache_read: Schema.Number,
   cache_write: Schema.Number,
-  /** The sum of the four, as Pi has it; what is recorded as the total counts only where none of them is. */
+  /** The sum of the four, as in Pi. The recorded total counts only if none of the four is recorded. */
   total: Schema.Number,
   /** US dollars. */
   cost: Schema.Number
 })
 export type Usage = typeof Usage.Type
 
-/** What the model did. */
+/** Counts of a model's work. */
 export const ModelCounts = Schema.Struct({
-  /** Sessions in which the model answered; of a day or a week, sessions with an entry in it. */
+  /** Of a model: sessions with an answer of it. Of a day or week: sessions with an entry in it. */
   sessions: Schema.Int,
   /** Assistant messages, failed ones too. */
   answers: Schema.Int,
-  /** Those that ended in an error or were aborted. */
+  /** Answers that ended in an error or were aborted. */
   failed_answers: Schema.Int,
   tool_calls: Schema.Int,
   tool_results: Schema.Int,
-  /** Results that the tool called an error. */
+  /** Results with `isError`. */
   tool_errors: Schema.Int,
   usage: Usage
 })
@@ -44,26 +44,26 @@ export type ModelCounts = typeof ModelCounts.Type
 export const SessionCounts = Schema.Struct({
   ...ModelCounts.fields,
   entries: Schema.Int,
-  /** What one side said: a message of the user or the assistant, or results that follow one another. */
+  /** Messages of users and answers; consecutive tool results are one turn. */
   turns: Schema.Int,
   user_messages: Schema.Int,
-  /** Ends of branches. */
+  /** Entries without a child. */
   branches: Schema.Int,
   compactions: Schema.Int,
-  /** Entries of a fork that are older than the fork: copies, which count in the session that was forked as well. */
+  /** Entries of a fork that are older than the fork: they also count in the session that they were copied from. */
   copied: Schema.Int,
-  /** What of the cost is theirs. */
+  /** Cost of the copied entries. */
   copied_cost: Schema.Number
 })
 export type SessionCounts = typeof SessionCounts.Type
 
 export interface SessionStatistics {
   readonly counts: SessionCounts
-  /** By the day of each entry, in UTC; see Calendar.ts. The sum is `counts`, but for `sessions`. */
+  /** By day in UTC (Calendar.ts). Adds up to `counts`, except `sessions`. */
   readonly days: ReadonlyMap<string, SessionCounts>
   /**
-   * By id of the model, "" where none is known. Answers and `usage` entries name theirs, results count for the model that
-   * answered before them, summaries for the model of their branch. The sum is `counts`, but for `sessions`.
+   * By model id; "" is unknown. Answers and `usage` entries name their model, a tool result counts for the model that
+   * answered before it, a summary for the model of its branch. Adds up to `counts`, except `sessions`.
    */
   readonly models: ReadonlyMap<string, ModelCounts>
 }
@@ -135,7 +135,7 @@ export const sumModels = (all: Iterable<ModelCounts>): ModelCounts => {
   return sum
 }
 
-/** The numbers of a session of any version. */
+/** Counts a session of any version. */
 export const of = (source: Session.Session): SessionStatistics => {
   const { header, tree } = SessionMigration.toCurrent(source)
   const fields = header?.decode() ?? {}
@@ -150,12 +150,12 @@ export const of = (source: Session.Session): SessionStatistics => {
   return { counts: { ...sumSessions(tally.days.values()), sessions: 1 }, days: tally.days, models: tally.models }
 }
 
-/** What the entries after an entry take from its branch. */
+/** What an entry's children need to know of their branch. */
 interface Place {
   readonly role: string | undefined
-  /** The model of the branch: the last that answered or was chosen. */
+  /** The last model that answered or was chosen. */
   readonly model: string
-  /** The last that answered; undefined before the first answer. */
+  /** The last model that answered; undefined before the first answer. */
   readonly answered: string | undefined
 }
 
@@ -164,7 +164,7 @@ const ROOT: Place = { role: undefined, model: "", answered: undefined }
 class Tally {
   readonly days = new Map<string, Mutable<SessionCounts>>()
   readonly models = new Map<string, Mutable<ModelCounts>>()
-  /** When the fork was made, where it is one. */
+  /** Time of the fork; undefined unless the session is a fork. */
   readonly #forked: string | undefined
 
   constructor(forked: string | undefined) {
@@ -227,7 +227,6 @@ class Tally {
     const failed = message["stopReason"] === "error" || message["stopReason"] === "aborted" ? 1 : 0
     const usage = usageOf(objectAt(message, "usage"))
     for (const one of counts) {
-      // A day's sessions are those with an entry on it, a model's those with an answer of it.
       one.sessions = 1
       one.answers++
       one.failed_answers += failed
@@ -255,20 +254,20 @@ class Tally {
   }
 
   #day(name: string): Mutable<SessionCounts> {
-    const known = this.days.get(name)
-    if (known !== undefined) return known
-    const day = noSession(1)
-    this.days.set(name, day)
-    return day
+    return getOrAdd(this.days, name, () => noSession(1))
   }
 
   #model(name: string): Mutable<ModelCounts> {
-    const known = this.models.get(name)
-    if (known !== undefined) return known
-    const model = noModel(0)
-    this.models.set(name, model)
-    return model
+    return getOrAdd(this.models, name, () => noModel(0))
   }
+}
+
+const getOrAdd = <C>(counts: Map<string, C>, name: string, make: () => C): C => {
+  const known = counts.get(name)
+  if (known !== undefined) return known
+  const fresh = make()
+  counts.set(name, fresh)
+  return fresh
 }
 
 const callsOf = (content: Json | undefined): ReadonlyArray<JsonObject> =>

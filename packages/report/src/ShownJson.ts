@@ -1,9 +1,10 @@
-/** Values as JSON text. `JSON.parse` takes any depth, `JSON.stringify` overflows the stack at a few thousand levels. */
+/** JSON text of values of any depth: `JSON.stringify` overflows the stack at a few thousand levels. */
 import { type Json, type JsonObject, isArray, isObject } from "@pi-sessions/core/Json"
 
+/** Deeper values are replaced by a note. */
 const MOST_LEVELS = 500
 
-/** Whether a value is nested deeper than anything that is meant to be read. */
+/** Whether a value is nested deeper than `levels`. Default: 500. */
 export const isTooDeep = (value: Json | undefined, levels = MOST_LEVELS): boolean => {
   if (isArray(value)) return levels === 0 || value.some((item) => isTooDeep(item, levels - 1))
   return isObject(value) && (levels === 0 || Object.values(value).some((item) => isTooDeep(item, levels - 1)))
@@ -11,7 +12,7 @@ export const isTooDeep = (value: Json | undefined, levels = MOST_LEVELS): boolea
 
 const TOO_DEEP = "nested too deeply to be shown"
 
-/** The value, with a note in the place of what is nested too deeply: nothing that walks down it overflows the stack. */
+/** Replaces what is nested too deeply by a note, so that recursion over the result cannot overflow the stack. */
 export const shallow = (value: JsonObject): JsonObject => (isTooDeep(value) ? shallowObject(value, MOST_LEVELS) : value)
 
 const shallowObject = (value: JsonObject, levels: number): JsonObject =>
@@ -23,4 +24,5 @@ const shallowValue = (value: Json | undefined, levels: number): Json | undefined
   return isArray(value) ? value.map((item) => shallowValue(item, levels - 1) ?? null) : shallowObject(value, levels)
 }
 
+/** JSON text, or a note for a value that is nested too deeply. */
 export const shownJson = (value: Json): string => (isTooDeep(value) ? JSON.stringify(TOO_DEEP) : JSON.stringify(value))

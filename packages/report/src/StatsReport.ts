@@ -1,11 +1,9 @@
 /**
- * The numbers of many sessions: what they hold, in groups, and what `extract` would make of them. Of the words of a session it
- * holds working directories and the names of rigs and models. It has no time of its own, so the same sessions give the same
- * report.
+ * Statistics of many sessions, in groups, and what `extract` would make of the sessions. From the sessions' content it has
+ * only working directories and names of rigs and models. It has no creation time: equal sessions give equal reports.
  *
- * Two counts stand side by side. `sessions` and `groups` are over every entry of every session that was asked for and could
- * be read, also of those that extraction leaves out; `extract` is over what it takes of the same sessions, and equals
- * the report of such a run number for number.
+ * There are two counts. `sessions` and `groups` count every entry of every selected, readable session, including sessions
+ * that `extract` skips. `extract` equals the report of a run of `extract` on the same sessions.
  */
 import * as Schema from "effect/Schema"
 import { DropCounts } from "@pi-sessions/samples/DropCounts"
@@ -19,48 +17,48 @@ export const STATS_KIND = "pi-sessions/stats/1"
 export const GroupName = Schema.Literals(["rig", "role", "project", "model", "week", "day"])
 export type GroupName = typeof GroupName.Type
 
-/** Sessions of a rig, a role or a project, or the entries of a day or a week. */
+/** Counts of a rig, role, project, day or week. */
 export const SessionGroup = Schema.Struct({ name: Schema.String, ...SessionStatistics.SessionCounts.fields })
 export type SessionGroup = typeof SessionGroup.Type
 
-/** What each model did, and what was spent on it. A session counts for every model that answered in it. */
+/** Counts of a model. A session counts for every model that answered in it. */
 export const ModelGroup = Schema.Struct({ name: Schema.String, ...SessionStatistics.ModelCounts.fields })
 export type ModelGroup = typeof ModelGroup.Type
 
 export const Lengths = Schema.Struct({
-  /** Samples before any budget, which a format or `--max-tokens` may cut into several lines. */
+  /** Samples before a token budget splits them. */
   samples: Schema.Int,
-  /** Whether tokens are estimated, or those of a model that was given. */
+  /** Whether tokens are estimated; false: counted by a model's tokenizer. */
   is_estimate: Schema.Boolean,
-  /** Tokens, as all here. */
+  /** Tokens, like the members below. */
   total: Schema.Int,
   median: Schema.Int,
-  /** Nine of ten are no longer. */
+  /** 90th percentile. */
   nine_tenths: Schema.Int,
   longest: Schema.Int,
-  /** By powers of two, from the shortest sample to the longest; the first holds all that are shorter too. */
+  /** By powers of two, from the shortest sample to the longest; the first bin has all shorter ones too. */
   histogram: Schema.Array(Schema.Struct({ up_to: Schema.Int, samples: Schema.Int })),
-  /** Where a budget was given: how many samples fit into it whole. */
+  /** With a budget: the number of samples that fit whole. */
   budget: Schema.optionalKey(Schema.Struct({ max_tokens: Schema.Int, fit: Schema.Int }))
 })
 export type Lengths = typeof Lengths.Type
 
 export const StatsReport = Schema.Struct({
   kind: Schema.Literal(STATS_KIND),
-  /** Over every entry of the sessions that were asked for and could be read. */
+  /** Over every entry of the selected, readable sessions. */
   sessions: Schema.Struct({
     ...SessionStatistics.SessionCounts.fields,
-    /** The earliest and the latest beginning, ISO 8601; absent where no session has one. */
+    /** First and last start of a session, ISO 8601; absent if no session has one. */
     first: Schema.optionalKey(Schema.String),
     last: Schema.optionalKey(Schema.String),
-    /** How many are forks. */
+    /** Sessions that are forks. */
     forks: Schema.Int,
-    /** Sessions with damage that the reader noticed. */
+    /** Sessions with diagnostics. */
     damaged: Schema.Int
   }),
   /**
-   * Sorted by tokens, days and weeks by time. All members add up to those of `sessions`, but for `sessions` itself in the
-   * groups of models, days and weeks: a session is in each group that it has a part in.
+   * Sorted by tokens; days and weeks by time. The groups add up to `sessions`, except the number of sessions in the groups
+   * of models, days and weeks: one session can be in several of those.
    */
   groups: Schema.Struct({
     rig: Schema.Array(SessionGroup),
@@ -68,12 +66,12 @@ export const StatsReport = Schema.Struct({
     /** By working directory. */
     project: Schema.Array(SessionGroup),
     model: Schema.Array(ModelGroup),
-    /** ISO 8601 weeks and dates in UTC; each entry counts where it was written. */
+    /** ISO 8601 weeks and dates in UTC; each entry counts at its own time. */
     week: Schema.Array(SessionGroup),
     day: Schema.Array(SessionGroup)
   }),
   lengths: Lengths,
-  /** What `extract` reports of the same sessions, without its rows and files. */
+  /** The report of `extract` on the same sessions, without its rows and files. */
   extract: Schema.Struct({
     format: ExtractReport.fields.format,
     sessions: ExtractReport.fields.sessions,
@@ -89,19 +87,19 @@ export const StatsReport = Schema.Struct({
 })
 export type StatsReport = typeof StatsReport.Type
 
-/** A session that was read, and its row of the report. */
+/** A session that was read, and its row of the extract report. */
 export interface CountedSession {
   readonly row: ReportRow
   readonly statistics: SessionStatistics.SessionStatistics
-  /** The header's, ISO 8601; empty when there is none. */
+  /** The header's time, ISO 8601; "" if there is none. */
   readonly timestamp: string
-  /** The header's working directory; empty when there is none. */
+  /** The header's working directory; "" if there is none. */
   readonly cwd: string
   readonly isFork: boolean
   readonly isDamaged: boolean
 }
 
-/** The outcomes of sessions that nobody asked for, or that could not be read. */
+/** Outcomes of sessions that were not selected or could not be read. */
 const NOT_COUNTED: ReadonlySet<ReportRow["outcome"]> = new Set<ReportRow["outcome"]>([
   "not_selected",
   "out_of_time",
@@ -112,14 +110,14 @@ const NOT_COUNTED: ReadonlySet<ReportRow["outcome"]> = new Set<ReportRow["outcom
   "unreadable"
 ])
 
-/** Whether the session of a row is one to count. */
+/** Whether the row's session is counted. */
 export const isCounted = ({ outcome, stage }: ReportRow): boolean => !NOT_COUNTED.has(outcome) && stage === undefined
 
-/** How the samples of a run were counted. */
+/** How tokens of samples were counted. */
 export interface Counting {
-  /** None: any number. */
+  /** Default: no budget. */
   readonly maxTokens?: number
-  /** True unless told. */
+  /** Default: true. */
   readonly isEstimate?: boolean
 }
 
@@ -132,7 +130,7 @@ const addTo = (groups: Groups, name: string, counts: SessionStatistics.SessionCo
   groups.set(name, group === undefined ? counts : SessionStatistics.sumSessions([group, counts]))
 }
 
-/** Puts sessions and what `extract` reports of them together, one session after another. */
+/** Adds up sessions one by one, then makes the report. */
 export class StatsTally {
   readonly #models: ReadonlySet<string>
   readonly #groups = { rig: noGroups(), role: noGroups(), project: noGroups(), week: noGroups(), day: noGroups() }
@@ -143,7 +141,7 @@ export class StatsTally {
   #forks = 0
   #damaged = 0
 
-  /** Of which models groups are made; none: of all. */
+  /** Models to make groups of. Default: all. */
   constructor(models: ReadonlyArray<string> = []) {
     this.#models = new Set(models)
   }
@@ -159,7 +157,7 @@ export class StatsTally {
       addTo(this.#groups.day, day, one)
       addTo(weeks, Calendar.weekOf(day), one)
     }
-    // A session with entries on several days of a week is one session of that week.
+    // Entries on several days of a week are still one session of that week.
     for (const [week, one] of weeks) addTo(this.#groups.week, week, { ...one, sessions: 1 })
     for (const [name, model] of models) {
       if (this.#models.size > 0 && !this.#models.has(name)) continue
@@ -174,7 +172,7 @@ export class StatsTally {
     if (isDamaged) this.#damaged++
   }
 
-  /** With the budget that the run of the report had, and how it counted. */
+  /** `counting` describes the run that made `extract`. */
   report(extract: ExtractReport, counting: Counting = {}): StatsReport {
     const { files, families, format, is_redacted, samples, sessions, skipped, total } = extract
     return {
@@ -229,15 +227,15 @@ const splitsOf = ({ rows }: ExtractReport): DropCounts => {
   return splits
 }
 
-/** Shorter ones are told together. */
+/** Upper end of the histogram's first bin, at least. */
 const SHORTEST = 256
 
 export const lengthsOf = (lengths: ReadonlyArray<number>, { isEstimate = true, maxTokens }: Counting = {}): Lengths => {
   const sorted = lengths.toSorted((a, b) => a - b)
-  /** The smallest length that so great a share of the samples does not exceed. */
-  const at = (share: number): number => sorted[Math.ceil(sorted.length * share) - 1] ?? 0
+  /** The quantile: the smallest length that this share of the samples does not exceed. */
+  const quantile = (share: number): number => sorted[Math.ceil(sorted.length * share) - 1] ?? 0
   const counts = new Map<number, number>()
-  const longest = at(1)
+  const longest = quantile(1)
   const upToOf = (length: number): number => Math.max(SHORTEST, 2 ** Math.ceil(Math.log2(length)))
   for (let upTo = upToOf(sorted[0] ?? 1); sorted.length > 0; upTo *= 2) {
     counts.set(upTo, 0)
@@ -248,8 +246,8 @@ export const lengthsOf = (lengths: ReadonlyArray<number>, { isEstimate = true, m
     samples: sorted.length,
     is_estimate: isEstimate,
     total: sorted.reduce((sum, length) => sum + length, 0),
-    median: at(0.5),
-    nine_tenths: at(0.9),
+    median: quantile(0.5),
+    nine_tenths: quantile(0.9),
     longest,
     histogram: [...counts].map(([up_to, samples]) => ({ up_to, samples })),
     ...(maxTokens === undefined

@@ -1,41 +1,39 @@
 /**
- * Text from sessions made fit for a terminal: characters that steer one (escape sequences, C0 and C1 controls), that
- * turn the direction of reading, or that hide text are shown instead of sent. What is left can neither move the cursor
- * nor look like something it is not.
+ * Makes text from sessions safe to print on a terminal. Escape sequences, C0 and C1 controls, bidirectional controls and
+ * invisible characters are replaced by visible names, so that text cannot move the cursor or disguise itself.
  *
- * Widths are of a terminal's columns, rather too large than too small: a line that was cut to fit does fit. Emoji that
- * are put together of several take two columns like one.
+ * Widths are in terminal columns, rounded up where terminals differ: a line cut to fit does fit. An emoji composed of
+ * several characters takes two columns.
  */
 
 /**
- * Controls but newline and tab; direction marks, embeddings, overrides and isolates; separators of lines and
- * paragraphs; characters without a glyph that text can be hidden in; halves of surrogate pairs. The joiners stay:
- * scripts and emoji are written with them.
+ * Controls except newline and tab; direction marks, embeddings, overrides and isolates; line and paragraph separators;
+ * invisible characters; unpaired surrogates. Joiners are kept: scripts and emoji need them.
  */
 const HARMFUL =
   // eslint-disable-next-line no-control-regex
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e0fff}\p{Cs}]/gu
 
-/** How a character is shown that must not be sent: `␛`, or `<U+202E>`. */
-const shown = (character: string): string => {
+/** The visible name of a harmful character: `␛`, or `<U+202E>`. */
+const visible = (character: string): string => {
   const code = character.codePointAt(0) ?? 0
   if (code < 0x20) return String.fromCodePoint(0x2400 + code)
   if (code === 0x7f) return "\u2421"
   return `<U+${code.toString(16).toUpperCase().padStart(4, "0")}>`
 }
 
-/** The text with its lines and tabs; CR LF is a newline. */
-export const harmless = (text: string): string => text.replaceAll("\r\n", "\n").replace(HARMFUL, shown)
+/** Safe text, with its newlines and tabs. CR LF becomes a newline. */
+export const harmless = (text: string): string => text.replaceAll("\r\n", "\n").replace(HARMFUL, visible)
 
-/** The text on one line, every blank of it as it stands: for names that somebody copies. */
-export const exact = (text: string): string => text.replace(HARMFUL, shown).replace(/[\n\t]/g, shown)
+/** Safe text on one line, with every space kept: for names that people copy. */
+export const exact = (text: string): string => text.replace(HARMFUL, visible).replace(/[\n\t]/g, visible)
 
-/** The same JSON, harmful characters in its strings escaped: who parses it gets the very values. */
+/** Equal JSON with the harmful characters escaped: it parses to the same value. */
 export const json = (text: string): string =>
   text.replace(HARMFUL, (character) =>
     Array.from({ length: character.length }, (_, at) => {
       const unit = character.charCodeAt(at)
-      // Between values a JSON text may hold no control but white space.
+      // CR occurs only between values, where an escape is not allowed.
       return unit === 0x0d ? "\r" : `\\u${unit.toString(16).padStart(4, "0")}`
     }).join("")
   )
@@ -54,7 +52,7 @@ const widthOf = (character: string): number => {
 const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" })
 const PICTURE = /[\p{Extended_Pictographic}\p{Regional_Indicator}]/u
 
-/** What of a line stays together: characters, and where there are pictures what a person takes for one. */
+/** The units that are not split: graphemes in a line with emoji, else characters. */
 const partsOf = (line: string): Iterable<string> =>
   PICTURE.test(line) ? Array.from(graphemes.segment(line), ({ segment }) => segment) : line
 
@@ -64,7 +62,7 @@ const widthOfPart = (part: string): number => {
   return columns > 2 && PICTURE.test(part) ? 2 : columns
 }
 
-/** Columns that a line takes which holds nothing harmful and no tab. */
+/** Columns of a safe line without tabs. */
 export const width = (line: string): number => {
   if (ASCII.test(line)) return line.length
   let columns = 0
@@ -72,10 +70,10 @@ export const width = (line: string): number => {
   return columns
 }
 
-/** Marks without a width may be piled up without end: so many characters for each column are enough. */
+/** Limit on characters of zero width, which can follow each other without end. */
 const CHARACTERS_PER_COLUMN = 8
 
-/** The beginning of a line that fits into so many columns, with an ellipsis where something is left out. */
+/** The beginning of a line, cut to `columns`; an ellipsis marks the cut. */
 export const cut = (line: string, columns: number, ellipsis = "…"): string => {
   if (line.length <= columns && ASCII.test(line)) return line
   const room = columns - width(ellipsis)
@@ -92,7 +90,7 @@ export const cut = (line: string, columns: number, ellipsis = "…"): string => 
   return line
 }
 
-/** The end of a line that fits into so many columns, with an ellipsis where something is left out. */
+/** The end of a line, cut to `columns`; an ellipsis marks the cut. */
 export const cutFront = (line: string, columns: number, ellipsis = "…"): string => {
   if (width(line) <= columns) return line
   const room = columns - width(ellipsis)
@@ -107,9 +105,9 @@ export const cutFront = (line: string, columns: number, ellipsis = "…"): strin
   return room < 0 ? "" : ellipsis + parts.slice(first).join("")
 }
 
-/** Text as one harmless line, white space between words being one blank; cut where `columns` are given. */
+/** Text as one safe line: white space becomes single spaces. Cut to `columns`. Default: not cut. */
 export const line = (text: string, columns = Number.POSITIVE_INFINITY, ellipsis = "…"): string => {
-  // What cannot be seen need not be looked at, however long the text is.
+  // Reads only as much of a long text as can be visible.
   const rest = text.trimStart()
   const enough = rest.slice(0, columns * CHARACTERS_PER_COLUMN * 2)
   const one = harmless(enough.replace(/\s+/gu, " ").trim())
@@ -117,7 +115,7 @@ export const line = (text: string, columns = Number.POSITIVE_INFINITY, ellipsis 
   return cut(enough.length < rest.length ? one + ellipsis : one, columns, ellipsis)
 }
 
-/** Harmless text in lines that fit into so many columns, broken between words where that is possible. */
+/** Wraps safe text to `columns`, between words where possible. */
 export function* wrap(text: string, columns: number): Generator<string> {
   const most = Math.max(1, columns)
   for (const whole of text.split("\n")) {
@@ -131,25 +129,25 @@ function* wrapLine(line: string, columns: number): Generator<string> {
   let start = 0
   let used = 0
   let at = 0
-  /** Where the last blank since `start` ends that words stand before. */
-  let blank = -1
-  let usedAtBlank = 0
+  /** Index after the last space since `start` that follows a word; -1 if there is none. */
+  let breakAt = -1
+  let usedAtBreak = 0
   let seenWord = false
   for (const part of partsOf(line)) {
     const wide = widthOfPart(part)
     while (used + wide > columns && at > start) {
-      const to = blank > start ? blank : at
+      const to = breakAt > start ? breakAt : at
       yield line.slice(start, to).trimEnd()
-      used = blank > start ? used - usedAtBlank : 0
+      used = breakAt > start ? used - usedAtBreak : 0
       start = to
-      blank = -1
+      breakAt = -1
     }
     at += part.length
     used += wide
     if (part !== " ") seenWord = true
     else if (seenWord) {
-      blank = at
-      usedAtBlank = used
+      breakAt = at
+      usedAtBreak = used
     }
   }
   yield line.slice(start).trimEnd()

@@ -1,9 +1,8 @@
 /**
  * A branch of a session as a timeline: one item for the header and one for each entry, from the root to a leaf.
  *
- * A timeline is cheap to make: an entry is decoded when its item is asked for. What an entry holds is taken as it
- * stands, without a schema in the way, so that an entry Pi would stumble over is shown like any other, and one of an
- * unknown type as just that.
+ * Entries are decoded when their items are requested. Payloads are not validated, so damaged entries and unknown types
+ * appear like any other.
  */
 import { stringAt } from "@pi-sessions/core/Json"
 import type * as Session from "@pi-sessions/core/Session"
@@ -11,6 +10,7 @@ import { type SessionDiagnostic } from "@pi-sessions/core/SessionDiagnostic"
 import { versionOf } from "@pi-sessions/core/SessionHeader"
 import { type SessionEntry, type SessionLine } from "@pi-sessions/core/SessionLine"
 import * as SessionMigration from "@pi-sessions/core/SessionMigration"
+import { counted, numberText } from "./Counted.ts"
 import { type Depth, reaches } from "./TimelineDepth.ts"
 import { type TimelineItem, atDepth } from "./TimelineItem.ts"
 import { describe } from "./EntryDescription.ts"
@@ -18,42 +18,37 @@ import { leastDepth } from "./internal/leastDepth.ts"
 import { shownJson } from "./ShownJson.ts"
 
 export interface Timeline {
-  /** As it was read. */
+  /** The session as read. */
   readonly source: Session.Session
-  /** In the current version: itself, unless it is an old one. */
+  /** The session in the current version; `source` itself if that is current. */
   readonly session: Session.Session
-  /** The last entry of the branch; null in a session without entries, and where that entry has no id. */
+  /** Id of the branch's last entry; null if there is none, or it has no id. */
   readonly leafId: string | null
   /** From the root to the leaf. */
   readonly branch: ReadonlyArray<SessionEntry>
   readonly damageByLine: ReadonlyMap<number, ReadonlyArray<SessionDiagnostic>>
 }
 
-/** The timeline of the branch that ends at `leafId` (default: the session's leaf); undefined without such an entry. */
+/** The timeline of the branch that ends at `leafId`; undefined if there is no such entry. Default: the session's leaf. */
 export const make = (source: Session.Session, leafId?: string): Timeline | undefined => {
   const session = SessionMigration.toCurrent(source)
   const tree = session.tree
   if (leafId !== undefined && tree.getEntry(leafId) === undefined) return undefined
-  const damageByLine = new Map<number, Array<SessionDiagnostic>>()
-  for (const diagnostic of session.diagnostics) {
-    const others = damageByLine.get(diagnostic.line)
-    if (others === undefined) damageByLine.set(diagnostic.line, [diagnostic])
-    else others.push(diagnostic)
-  }
+  const damageByLine = Map.groupBy(session.diagnostics, ({ line }) => line)
   return { source, session, leafId: leafId ?? tree.leafId, branch: tree.getBranch(leafId), damageByLine }
 }
 
-/** The branch's lines as they stand in the source, in the order of the branch. */
+/** The branch's lines in the source, in the order of the branch. */
 export const originals = ({ branch, session, source }: Timeline): ReadonlyArray<SessionLine> => {
   if (source === session) return branch
   const current = session.tree.getEntries()
   const before = source.tree.getEntries()
-  // A migration rewrites entries one by one, and moves none.
+  // A migration rewrites each entry and keeps their order.
   const originalOf = new Map(current.map((entry, at) => [entry, before[at]]))
   return branch.flatMap((entry) => originalOf.get(entry) ?? [])
 }
 
-/** What the session says of itself, and how large it is. */
+/** The item of the header: the session's name, directory, origin and size. */
 export const header = ({ branch, damageByLine, session, source }: Timeline): TimelineItem => {
   const line = source.header
   const fields = line?.decode() ?? {}
@@ -70,10 +65,10 @@ export const header = ({ branch, damageByLine, session, source }: Timeline): Tim
   if (versionOf(fields) !== versionOf(session.header?.decode() ?? {})) fact("version", String(versionOf(fields)))
   if (fields["hydratedFrom"] !== undefined) fact("hydrated from", shownJson(fields["hydratedFrom"]))
   fact("written by", stringAt(fields, "harness"))
-  fact("entries", `${counted(branch.length)} on this branch, ${counted(entries)} in all`)
-  if (leaves > 1) fact("branches", counted(leaves))
+  fact("entries", `${numberText(branch.length)} on this branch, ${numberText(entries)} in all`)
+  if (leaves > 1) fact("branches", numberText(leaves))
   const damage = source.diagnostics.length
-  if (damage > 0) fact("damage", `${counted(damage)} ${damage === 1 ? "finding" : "findings"}; see the command doctor`)
+  if (damage > 0) fact("damage", `${counted(damage, "finding")}; see the command doctor`)
   return {
     kind: "session",
     depth: "session",
@@ -90,12 +85,10 @@ export const header = ({ branch, damageByLine, session, source }: Timeline): Tim
   }
 }
 
-const counted = (count: number): string => count.toLocaleString("en-US")
-
 const others = (entries: ReadonlyArray<SessionEntry>, but: SessionEntry | undefined): ReadonlyArray<string> =>
   entries.flatMap((entry) => (entry === but || entry.id === null ? [] : [entry.id]))
 
-/** The item of the branch's entry at `index`, with all its parts. */
+/** The item of the entry at `index` of the branch, with all its parts. */
 export const item = (timeline: Timeline, index: number): TimelineItem | undefined => {
   const entry = timeline.branch[index]
   if (entry === undefined) return undefined
@@ -119,12 +112,12 @@ export const item = (timeline: Timeline, index: number): TimelineItem | undefine
   }
 }
 
-/** The header and the entries of the branch at a depth, in order, each made when it is asked for. */
+/** The items of header and branch at a depth, in order, each made on request. Default: `full`. */
 export function* items(timeline: Timeline, depth: Depth = "full"): Generator<TimelineItem> {
   yield header(timeline)
   for (let index = 0; index < timeline.branch.length; index++) {
     const entry = timeline.branch[index]
-    // What is not shown need not be decoded.
+    // Entries that cannot appear at this depth are not decoded.
     if (entry === undefined || !reaches(depth, leastDepth(entry))) continue
     const whole = item(timeline, index)
     const shown = whole === undefined ? undefined : atDepth(whole, depth)

@@ -1,66 +1,65 @@
-/** One step of a timeline: the header or an entry, what it is, when it was, and what it holds. */
+/** One item of a timeline: the header or an entry. */
 import * as Schema from "effect/Schema"
 import { type SessionDiagnostic } from "@pi-sessions/core/SessionDiagnostic"
 import { type Depth, reaches } from "./TimelineDepth.ts"
 import { type TimelinePart, shallow } from "./TimelinePart.ts"
 
-/** What an item is. */
+/** Kinds of items: finer than entry types, because messages are divided by role. */
 export const Kind = Schema.Literals([
   "session",
   "user",
   "assistant",
   "tool_result",
-  /** The user's own `!command`. */
+  /** A `!command` of the user. */
   "bash",
-  /** 1.5: system prompt and tools. */
+  /** Pi 1.5: system prompt and tools. */
   "system",
-  /** Of an extension. */
+  /** Message of an extension. */
   "custom_message",
   "compaction",
   "branch_summary",
   "label",
-  /** The session gets a name. */
+  /** `session_info`: the session gets a name. */
   "name",
   "model",
   "thinking_level",
-  /** 1.5: an entry is taken out of the context, or its content replaced. */
+  /** Pi 1.5: an entry is removed from the context, or its content replaced. */
   "context_edit",
-  /** 1.5: tokens spent outside the conversation. */
+  /** Pi 1.5: tokens used outside the conversation. */
   "usage",
   /** State of an extension. */
   "custom",
-  /** An entry type or a role that no known Pi writes, or a message entry without a message. */
+  /** A type or role that no known Pi writes, or a message entry without a message. */
   "unknown"
 ])
 export type Kind = typeof Kind.Type
 
 export interface TimelineItem {
   readonly kind: Kind
-  /** From which depth on it is shown. */
+  /** The lowest depth at which it appears. */
   readonly depth: Depth
   /** Null for the header. */
   readonly entryId: string | null
-  /** The entry's type as it stands; `session` for the header. */
+  /** The entry's type as recorded; `session` for the header. */
   readonly type: string
   /** Line in the file, from 1. */
   readonly line: number
-  /** ISO 8601: of the entry; of its message where the entry has none; undefined where both have none. */
+  /** ISO 8601: the entry's time, else its message's. */
   readonly time: string | undefined
-  /** In a few words: the model, the tool, what a label says; often empty. */
+  /** A few words: the model, the tool, the text of a label; often empty. */
   readonly about: string
-  /** An error, or broken off. */
+  /** It ended in an error or was aborted. */
   readonly failed: boolean
-  /** The label that stands on the entry. */
+  /** The label on the entry. */
   readonly label: string | undefined
-  /** Entries that follow this one on other branches; for the header, other entries that a branch begins with. */
+  /** Ids of children on other branches; for the header, of other roots. */
   readonly branches: ReadonlyArray<string>
-  /** What the reader or the tree noticed about its line. */
+  /** Diagnostics of its line, from reader and tree. */
   readonly damage: ReadonlyArray<SessionDiagnostic>
-  /** What it holds, in the order in which it stands there. */
   readonly parts: ReadonlyArray<TimelinePart>
 }
 
-/** An item as it is shown at a depth: without the parts that lie deeper; undefined where it is not shown at all. */
+/** The item without the parts that are deeper than `depth`; undefined if the item itself is deeper. */
 export const atDepth = (item: TimelineItem, depth: Depth): TimelineItem | undefined => {
   if (!reaches(depth, item.depth)) return undefined
   if (depth === "full") return item

@@ -8,19 +8,19 @@ const coreutils = (format: string) =>
 const isMissing = coreutils("+%F").status !== 0
 
 describe("dayOf and weekOf", () => {
-  it.skipIf(isMissing)("agree with `date` of coreutils (skipped where there is none)", () => {
+  it.skipIf(isMissing)("agree with `date` of coreutils (skipped without coreutils)", () => {
     assert.deepStrictEqual(days.map(weekOf), coreutils("+%G-W%V").stdout.trimEnd().split("\n"))
     assert.deepStrictEqual(days.map(dayOf), coreutils("+%F").stdout.trimEnd().split("\n"))
   })
 
-  it("put a time into the day and week of UTC, and a week's days into that week", () => {
+  it("use UTC, and give all days of a week that week", () => {
     assert.strictEqual(dayOf("2026-03-02T00:30:00+01:00"), "2026-03-01")
     assert.strictEqual(dayOf("2026-03-02T23:30:00"), "2026-03-02")
     assert.strictEqual(weekOf("1969-12-29T00:00:00Z"), "1970-W01")
     for (const day of days) assert.strictEqual(weekOf(dayOf(day)), weekOf(day))
   })
 
-  it("name none where there is no date", () => {
+  it("give (none) for text that is no date", () => {
     for (const text of ["", "soon", "5", "2026", "Mon Mar 2 2026", "2026-13-01T00:00:00Z", "+999999-01-01T00:00:00Z"]) {
       assert.deepStrictEqual([dayOf(text), weekOf(text)], ["(none)", "(none)"], text)
     }

@@ -1,4 +1,4 @@
-/** Which entries Pi's five filters take: the oracle is the tree navigator of the real Pis. */
+/** Pi's five filters. The oracle is the tree navigator of the real Pis. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as Url from "node:url"
@@ -27,7 +27,7 @@ type Navigators = new (
   filter: string
 ) => Navigator
 
-/** The navigator is among what Pi gives to its extensions. */
+/** Pi exports the navigator to its extensions. */
 const navigatorOf = async (version: PiVersion.PiVersion): Promise<Navigators> => {
   await PiModule.load(version)
   const exports: object = await import(Url.pathToFileURL(PiVersion.indexPath(version)).href)
@@ -99,7 +99,7 @@ const new15 = session(
 )
 
 describe("the filters of Pi's tree", () => {
-  it.effect("list what the navigators of both Pis list", () =>
+  it.effect("list the same entries as the navigators of both Pis", () =>
     Effect.gen(function* () {
       const walks = yield* walked
       for (const version of PiVersion.versions) {

@@ -15,18 +15,18 @@ const { tree } = samples.session(
 const resolve = (reference: string) => EntryReference.resolve(tree, reference)
 
 describe("a reference to an entry", () => {
-  it("is its id, or the beginning of one", () => {
+  it("is an id, or the beginning of one", () => {
     const id = (reference: string) => Result.getOrThrow(resolve(reference)).id
     assert.strictEqual(id("ab"), "ab")
     assert.strictEqual(id("abc2"), "abc2")
     assert.strictEqual(id("d"), "d\u001b[2J")
   })
 
-  it("is that of the entry in the tree where an id was used twice", () => {
+  it("means the entry in the tree if two entries share the id", () => {
     assert.strictEqual(Result.getOrThrow(resolve("x")), tree.getEntry("x1"))
   })
 
-  it("may be the beginning of several: they are listed", () => {
+  it("that fits several entries fails with a list of them", () => {
     const error = Result.getOrThrow(Result.flip(resolve("abc")))
     assert.strictEqual(error._tag, "AmbiguousEntry")
     assert.deepStrictEqual(error._tag === "AmbiguousEntry" ? error.candidates : [], [
@@ -40,14 +40,14 @@ describe("a reference to an entry", () => {
     ])
   })
 
-  it("may be none", () => {
+  it("that fits no entry fails", () => {
     for (const reference of ["zz", "", "abc22"]) {
       const error = Result.getOrThrow(Result.flip(resolve(reference)))
       assert.deepInclude(error, { _tag: "EntryNotFound", reference, entries: 6 })
     }
   })
 
-  it("is told without what could steer a terminal, and not without end", () => {
+  it("that fails gives a short message that is safe for terminals", () => {
     const many = samples.session(...Array.from({ length: 30 }, (_, at) => samples.user(`q\u001b${at}`, null)))
     const { message } = Result.getOrThrow(Result.flip(EntryReference.resolve(many.tree, "q")))
     assert.notInclude(message, "\u001b")

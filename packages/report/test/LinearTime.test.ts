@@ -1,4 +1,4 @@
-/** Every reader of text of this package needs steps in proportion to the text. */
+/** Every function that reads hostile text takes linear time, counted in steps. */
 import { assert, describe, it } from "@effect/vitest"
 import { StepCounter } from "@pi-sessions/testing/StepCounter"
 import { type TextReader, hostileTexts, steepTexts } from "@pi-sessions/testing/StepGrowth"

@@ -7,8 +7,6 @@ import * as Session from "@pi-sessions/core/Session"
 import { objectAt } from "@pi-sessions/core/Json"
 import * as PiModule from "@pi-sessions/testing/PiModule"
 import * as PiStats from "@pi-sessions/testing/PiStats"
-import * as SessionWalk from "@pi-sessions/testing/SessionWalk"
-import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as SessionStatistics from "../src/SessionStatistics.ts"
 import { lengthsOf } from "../src/StatsReport.ts"
 import { walked } from "./support/walks.ts"
@@ -29,7 +27,7 @@ interface Line {
   }
 }
 
-/** The same numbers by plain means: each line parsed, roles and blocks counted. Of whole sessions of version 3. */
+/** The oracle: counts roles and blocks of the parsed lines. For undamaged sessions of version 3. */
 const counted = (text: string) => {
   const lines = text
     .split("\n")
@@ -68,7 +66,7 @@ const shown = ({ counts }: SessionStatistics.SessionStatistics) => {
   return { ...rest, tokens: usage.total, cost: usage.cost }
 }
 
-/** Equal, sums of dollars up to the last digits. */
+/** Compares with the oracle; costs up to rounding. */
 const assertSame = (text: string, name: string): void => {
   const own = shown(SessionStatistics.of(Session.readText(text)))
   const expected = counted(text)
@@ -77,7 +75,7 @@ const assertSame = (text: string, name: string): void => {
 }
 
 describe("SessionStatistics.of", () => {
-  it.effect("counts tokens, cost and messages as the real Pi does, of sessions with usage in all places", () =>
+  it.effect("counts tokens, cost and messages like the real Pis, with usage on every type of entry", () =>
     Effect.gen(function* () {
       const { SessionManager } = yield* Effect.promise(() => PiModule.load("1.5"))
       const older = yield* Effect.promise(() => PiModule.load("0.78"))
@@ -115,26 +113,19 @@ describe("SessionStatistics.of", () => {
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.effect("counts what is in sessions of both real Pis", () =>
+  it.effect("agrees with the oracle on sessions of both real Pis", () =>
     Effect.gen(function* () {
-      const root = yield* temporaryFolder
       let answers = 0
-      for (const version of ["0.78", "1.5"] as const) {
-        for (let seed = 1; seed <= 10; seed++) {
-          const dir = Path.join(root, version, String(seed))
-          const walk = yield* Effect.promise(() => SessionWalk.walk(version, { seed, steps: 80, dir, cwd: "/srv/app" }))
-          for (const file of walk.files) {
-            const text = Fs.readFileSync(file, "utf8")
-            assertSame(text, file)
-            answers += SessionStatistics.of(Session.readText(text)).counts.answers
-          }
-        }
+      for (const { file, name } of yield* walked) {
+        const text = Fs.readFileSync(file, "utf8")
+        assertSame(text, name)
+        answers += SessionStatistics.of(Session.readText(text)).counts.answers
       }
       assert.isAbove(answers, 100)
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it("counts what is in fixtures, and adds up over models", () => {
+  it("agrees with the oracle on fixtures, and models add up to the session", () => {
     for (const name of Fs.readdirSync(FIXTURES, { recursive: true, encoding: "utf8" })) {
       if (!name.endsWith(".jsonl") || /version-1|pi-rust/.test(name)) continue
       const text = Fs.readFileSync(Path.join(FIXTURES, name), "utf8")
@@ -151,7 +142,7 @@ describe("SessionStatistics.of", () => {
   const at = (second: number) => ({ timestamp: `2026-01-05T10:00:0${second}.000Z` })
   const usage = (input: number, more: object = {}) => ({ usage: { input, output: 1, cacheRead: 2, ...more } })
 
-  it("adds up recorded parts, gives each its model and day, and counts what a fork copied", () => {
+  it("assigns usage to models and days, and counts entries that a fork copied", () => {
     const text =
       line({ type: "session", version: 3, id: "f", ...at(3), cwd: "/", parentSession: "/s/a.jsonl" }) +
       line({ type: "message", id: "1", parentId: null, ...at(1), message: { role: "user", content: "hi" } }) +
@@ -208,7 +199,7 @@ describe("SessionStatistics.of", () => {
     assert.deepStrictEqual([...days.keys()], ["2026-01-05"])
   })
 
-  it("takes a recorded total where no part of it is recorded", () => {
+  it("uses the recorded total only if no part of it is recorded", () => {
     const message = { role: "assistant", model: "a", content: [], usage: { totalTokens: 99 } }
     const text =
       line({ type: "session", version: 3, id: "f", ...at(3), cwd: "/" }) +
@@ -216,7 +207,7 @@ describe("SessionStatistics.of", () => {
     assert.strictEqual(SessionStatistics.of(Session.readText(text)).counts.usage.total, 99)
   })
 
-  it("takes damaged sessions as they are", () => {
+  it("counts damaged sessions", () => {
     for (const folder of ["damaged", "unsound"]) {
       const directory = Path.join(FIXTURES, "..", folder)
       for (const name of Fs.readdirSync(directory)) {
@@ -233,9 +224,9 @@ describe("SessionStatistics.of", () => {
 describe("lengthsOf", () => {
   const Length = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 5000 }))
 
-  it.prop("agrees with counting one by one", [Schema.Array(Length), Length], ([lengths, budget]) => {
+  it.prop("agrees with a plain count", [Schema.Array(Length), Length], ([lengths, budget]) => {
     const {
-      budget: told,
+      budget: reported,
       histogram,
       longest,
       median,
@@ -246,7 +237,7 @@ describe("lengthsOf", () => {
     const sum = lengths.reduce((all, one) => all + one, 0)
     assert.deepStrictEqual([samples, total, longest], [lengths.length, sum, Math.max(0, ...lengths)])
     const notLonger = (than: number) => lengths.filter((one) => one <= than).length
-    assert.deepStrictEqual(told, { max_tokens: budget, fit: notLonger(budget) })
+    assert.deepStrictEqual(reported, { max_tokens: budget, fit: notLonger(budget) })
     assert.isAtLeast(2 * notLonger(median), lengths.length)
     assert.isAtLeast(10 * notLonger(nine_tenths), 9 * lengths.length)
     assert.isTrue([median, nine_tenths].every((one) => lengths.length === 0 || lengths.includes(one)))

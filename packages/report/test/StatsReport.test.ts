@@ -1,4 +1,4 @@
-/** The groups of `stats`, on genuine sessions whose entries are spread over many days. */
+/** The groups of `stats`, on sessions of real Pis with entries on many days. */
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -47,7 +47,7 @@ const times: readonly [string, ...ReadonlyArray<string>] = [
   "2026-03-02T00:30:00+01:00"
 ]
 
-/** The session with other times in its lines, the header's among them. */
+/** The session with random times in all its lines. */
 const spread = (text: string, random: SeededRandom.SeededRandom): string =>
   text.replace(TIME, () => {
     const day = new Date(Date.UTC(2025, 11, 20) + random.int(40) * 86_400_000).toISOString()
@@ -85,7 +85,7 @@ const assertSame = (own: object, expected: object, name: string): void => {
 }
 
 describe("the groups of a report", () => {
-  it.effect("add up to the whole, and hold each entry on its own day", () =>
+  it.effect("add up to the whole, and count each entry on its own day", () =>
     Effect.gen(function* () {
       const random = SeededRandom.make(1)
       const tally = new StatsReport.StatsTally()
@@ -102,7 +102,7 @@ describe("the groups of a report", () => {
             readonly timestamp: string
             readonly message?: { readonly timestamp?: number }
           }
-          // Where the entry has no date its message's time stands in.
+          // An entry without a date counts on the day of its message.
           const own = dayOf(timestamp)
           const day =
             own === "(none)" && message?.timestamp !== undefined
@@ -135,7 +135,7 @@ describe("the groups of a report", () => {
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it("count a session once in a week, and are empty where there is nothing", () => {
+  it("count a session once in a week, and are empty without sessions", () => {
     const entry = (id: string, day: string) =>
       `{"type":"label","id":"${id}","parentId":null,"timestamp":"${day}T10:00:00Z","targetId":"x"}\n`
     const header = `{"type":"session","version":3,"id":"s","timestamp":"2026-02-01T00:00:00.000Z","cwd":"/a"}\n`

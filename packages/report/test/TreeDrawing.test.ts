@@ -4,6 +4,7 @@ import * as Session from "@pi-sessions/core/Session"
 import { SessionEntry } from "@pi-sessions/core/SessionLine"
 import * as SessionMigration from "@pi-sessions/core/SessionMigration"
 import { type SessionTree } from "@pi-sessions/core/SessionTree"
+import * as Dose from "@pi-sessions/testing/Dose"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import * as TerminalText from "../src/TerminalText.ts"
 import * as TreeDrawing from "../src/TreeDrawing.ts"
@@ -11,13 +12,15 @@ import * as randomTree from "./support/randomTree.ts"
 import * as samples from "./support/samples.ts"
 import { walked } from "./support/walks.ts"
 
+const TREES = Dose.of("PI_SESSIONS_TREES", { test: 100, campaign: 2000 })
+
 const drawn = (tree: SessionTree, options?: TreeDrawing.TreeDrawingOptions): ReadonlyArray<string> =>
   [...TreeDrawing.draw(tree, options)].map(TreeDrawing.textOf)
 
 const treeOf = (fixture: string): SessionTree => SessionMigration.toCurrent(samples.fixture(fixture)).tree
 
 describe("a drawing of a fixture", () => {
-  it("shows branches, labels, branch summaries and the leaf, the rest folded", () => {
+  it("shows branches, labels, branch summaries and the leaf, and folds the rest", () => {
     assert.deepStrictEqual(drawn(treeOf("sessions/project/branches.jsonl")), [
       '┆ 0b85e246…bf4e470d 3 entries: 2 setting, 1 user  "Which test framework should we use?"',
       '● f6041296 assistant  "Either jest or vitest."  2 branches',
@@ -39,7 +42,7 @@ describe("a drawing of a fixture", () => {
     ])
   })
 
-  it("has a line for each entry with `all`, ASCII when asked, and fits", () => {
+  it("has a line for each entry with `all`, is ASCII with `ascii`, and fits `columns`", () => {
     const tree = treeOf("sessions/project/branches.jsonl")
     assert.deepStrictEqual(drawn(tree, { all: true, ascii: true, columns: 44 }), [
       "* 0b85e246 model fake/fake-1",
@@ -58,7 +61,7 @@ describe("a drawing of a fixture", () => {
     ])
   })
 
-  it("adds no other character to ASCII, also where it leaves something out", () => {
+  it("draws in ASCII only, also where it cuts", () => {
     const long = "word ".repeat(100)
     const { tree } = samples.session(
       samples.user("a", null, long),
@@ -71,7 +74,7 @@ describe("a drawing of a fixture", () => {
     assert.include(drawn(tree, { ascii: true })[0], 'word wo..."')
   })
 
-  it("marks what is damaged", () => {
+  it("marks damage", () => {
     assert.deepStrictEqual(drawn(treeOf("damaged/cycle.jsonl")), [
       '● u1 user  "hello"  ! the parents of this entry lead back to it; it is taken for a root (Pi would not end)',
       '┆ a1…u2 2 entries: 1 assistant, 1 user  "round and round"',
@@ -91,10 +94,10 @@ describe("a drawing of a fixture", () => {
   })
 })
 
-/** The parents that a drawing shows, by its rails alone: who hangs on whom. */
+/** The parent of each entry, read from the rails of a drawing. */
 const parentsIn = (lines: ReadonlyArray<TreeDrawing.DrawnLine>): ReadonlyMap<string, string | null> => {
   const parents = new Map<string, string | null>()
-  /** The last entry drawn in each column. */
+  /** Last entry drawn in each column. */
   const last: Array<string | undefined> = []
   for (const { entries, note, rail } of lines) {
     if (note.includes("not in the tree")) continue
@@ -112,7 +115,7 @@ const parentsIn = (lines: ReadonlyArray<TreeDrawing.DrawnLine>): ReadonlyMap<str
   return parents
 }
 
-/** Checks a session's drawings; gives the number of its entries. */
+/** Checks a session's drawings; returns the number of its entries. */
 const check = (name: string, session: Session.Session): number => {
   const { tree } = SessionMigration.toCurrent(session)
   const inTree = tree.getEntries().filter(({ id }, at) => id !== null && tree.getEntry(id) === tree.getEntries()[at])
@@ -137,7 +140,7 @@ const check = (name: string, session: Session.Session): number => {
       const isOnTheWay = tree.children(entry.id ?? "").length === 1
       if (isOnTheWay && entry.id !== tree.leafId) continue
       const line = alone.get(entry)
-      assert.include(line?.name ?? "", TerminalText.line(entry.id ?? ""), `${name}: ${entry.id} has a line of its own`)
+      assert.include(line?.name ?? "", TerminalText.line(entry.id ?? ""), `${name}: ${entry.id} has its own line`)
       if (entry.id === tree.leafId) assert.include(line?.note ?? "", "<- leaf", name)
     }
     const active = new Set(tree.getBranch())
@@ -154,28 +157,28 @@ const check = (name: string, session: Session.Session): number => {
 }
 
 describe("a drawing", () => {
-  it("shows the parent of every entry of random trees, damaged ones too", () => {
+  it("shows the parent of every entry, for random and damaged trees", () => {
     let entries = 0
-    for (let seed = 1; seed <= 400; seed++) {
+    for (let seed = 1; seed <= TREES; seed++) {
       entries += check(`seed ${seed}`, randomTree.make(SeededRandom.make(seed), seed % 2 === 0))
     }
-    assert.isAbove(entries, 5000)
+    assert.isAbove(entries, 10 * TREES)
   })
 
-  it("shows that of every fixture", () => {
+  it("shows the parent of every entry, for all fixtures", () => {
     const checked = samples.fixtures().map(([name, session]) => check(name, session))
     assert.isAbove(checked.length, 20)
   })
 
   it.effect(
-    "shows that of walks through both Pis",
+    "shows the parent of every entry, for walks through both Pis",
     Effect.fnUntraced(function* () {
       const checked = (yield* walked).map(({ name, session }) => check(name, session))
       assert.isAbove(checked.length, 1)
     })
   )
 
-  it("sends nothing to a terminal that could steer it", () => {
+  it("is safe for terminals", () => {
     const evil = "\u001b[2J\u0000\u202e\n\t\r\u009b31m"
     const { tree } = samples.session(
       samples.user(`a${evil}`, null, `${evil}${"x".repeat(1 << 20)}`),
@@ -190,8 +193,8 @@ describe("a drawing", () => {
   })
 })
 
-describe("a drawing of 100,000 entries", () => {
-  const count = 100_000
+describe("a drawing of a long session", () => {
+  const count = Dose.of("PI_SESSIONS_BENCH_ENTRIES", { test: 10_000, campaign: 100_000 })
   const shapes: { readonly [name: string]: (at: number, random: SeededRandom.SeededRandom) => number } = {
     "one branch": (at) => at - 1,
     "a branch at every second entry": (at) => (at % 2 === 0 ? at - 2 : at - 1),
@@ -199,7 +202,7 @@ describe("a drawing of 100,000 entries", () => {
     random: (at, random) => random.int(at)
   }
 
-  it.each(Object.keys(shapes))("decodes an entry at most twice and is never indented far: %s", (shape) => {
+  it.each(Object.keys(shapes))("decodes an entry at most twice and is indented logarithmically: %s", (shape) => {
     const random = SeededRandom.make(5)
     const entries = Array.from({ length: count }, (_, at) => {
       const parent = at === 0 ? undefined : shapes[shape]?.(at, random)

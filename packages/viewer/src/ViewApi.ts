@@ -1,7 +1,4 @@
-/**
- * What the page asks its server for. All addresses stand below the token that the server was started with; what is asked
- * for is read, but for marks.
- */
+/** The HTTP API of the page, below the server's token. Only `mark` writes. The page's side: ViewQuestion.ts. */
 import * as Schema from "effect/Schema"
 import * as HttpApi from "effect/http-api/HttpApi"
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
@@ -9,27 +6,20 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiMiddleware from "effect/http-api/HttpApiMiddleware"
 import { EntryFilter } from "@pi-sessions/report/EntryFilter"
 import * as ViewModel from "./ViewModel.ts"
-import { ViewFailed, ViewNotFound } from "./Viewer.ts"
+import { ViewFailed, ViewMalformed, ViewNotFound } from "./ViewError.ts"
 
-/** The question is not one of these. */
-export class ViewMalformed extends Schema.TaggedError<ViewMalformed>()(
-  "ViewMalformed",
-  { message: Schema.String },
-  { httpApiStatus: 400 }
-) {}
-
-/** Answers a question that does not fit with `ViewMalformed`. */
-export class QuestionCheck extends HttpApiMiddleware.Service<QuestionCheck>()(
-  "@pi-sessions/report/ViewApi/QuestionCheck",
+/** Answers a request that does not fit the API with `ViewMalformed`. */
+export class RequestCheck extends HttpApiMiddleware.Service<RequestCheck>()(
+  "@pi-sessions/viewer/ViewApi/RequestCheck",
   { error: ViewMalformed }
 ) {}
 
-/** A number from 0, as addresses have it. */
+/** A natural number in a URL. */
 const Count = Schema.FiniteFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 0, maximum: 1e9 }))
 const Key = Schema.String.check(Schema.isPattern(/^[\da-f]{16}$/u))
-/** `first-count,first-count` */
+/** See EntryRanges.toText. */
 const RangesText = Schema.String.check(Schema.isPattern(/^\d{1,9}-\d{1,4}(?:,\d{1,9}-\d{1,4}){0,499}$/u))
-const Yes = Schema.optionalKey(Schema.Literal("1"))
+const Flag = Schema.optionalKey(Schema.Literal("1"))
 
 const errors = [ViewNotFound, ViewFailed]
 const session = { key: Key }
@@ -55,13 +45,13 @@ const Views = HttpApiGroup.make("views", { topLevel: true })
     }),
     HttpApiEndpoint.get("entries", "/api/sessions/:key/entries", {
       params: session,
-      query: { at: RangesText, whole: Yes },
+      query: { at: RangesText, whole: Flag },
       success: ViewModel.EntryRows,
       error: errors
     }),
     HttpApiEndpoint.get("tree", "/api/sessions/:key/tree", {
       params: session,
-      query: { filter: EntryFilter, all: Yes, from: Count, count: Count },
+      query: { filter: EntryFilter, all: Flag, from: Count, count: Count },
       success: ViewModel.TreePage,
       error: errors
     }),
@@ -111,6 +101,6 @@ const Views = HttpApiGroup.make("views", { topLevel: true })
       error: errors
     })
   )
-  .middleware(QuestionCheck)
+  .middleware(RequestCheck)
 
 export const ViewApi = HttpApi.make("views").add(Views)

@@ -1,6 +1,6 @@
 /**
- * The page: one document with its script and its style in it, and a policy under which nothing else can run or be
- * fetched. The script is built from `page/` by this package's build.
+ * The page as one HTML document with its script and style, and a Content-Security-Policy that allows nothing else. The
+ * script is built from `page/` (`pnpm --filter @pi-sessions/viewer build`).
  */
 import { createHash } from "node:crypto"
 import * as Effect from "effect/Effect"
@@ -8,12 +8,12 @@ import * as FileSystem from "effect/FileSystem"
 import * as Path from "effect/Path"
 import * as Schema from "effect/Schema"
 
-/** The page was not built, or not packed. */
+/** The page is not built, or not in the package. */
 export class PageMissing extends Schema.TaggedError<PageMissing>()("PageMissing", {
   looked: Schema.Array(Schema.String)
 }) {
   override get message(): string {
-    return `the page is not built (looked for ${this.looked.join(", ")}); run: pnpm --filter @pi-sessions/report build`
+    return `the page is not built (looked for ${this.looked.join(", ")}); run: pnpm --filter @pi-sessions/viewer build`
   }
 }
 
@@ -22,10 +22,10 @@ export interface PageAssets {
   readonly style: string
 }
 
-/** Beside a bundle, or from the sources of this package. */
+/** Beside the bundle, or in this package. */
 const PLACES = ["./page/", "../dist/page/"]
 
-/** The page's script and style as they were built. */
+/** The built script and style. */
 export const assets = Effect.gen(function* (): Effect.fn.Return<
   PageAssets,
   PageMissing,
@@ -47,7 +47,7 @@ export const assets = Effect.gen(function* (): Effect.fn.Return<
 
 const hashOf = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`
 
-/** What a browser may do with the page: its own script and style by their hashes, `data:` pictures, and its own server. */
+/** The policy: script and style by their hashes, `data:` pictures, and requests to the own server if served. */
 export const policy = ({ script, style }: PageAssets, isServed: boolean): string =>
   [
     "default-src 'none'",
@@ -57,17 +57,17 @@ export const policy = ({ script, style }: PageAssets, isServed: boolean): string
     `connect-src ${isServed ? "'self'" : "'none'"}`,
     "base-uri 'none'",
     "form-action 'none'",
-    // A document's own words cannot forbid frames; and a sandbox would take its storage.
+    // Not allowed in a <meta> element.
     ...(isServed ? ["frame-ancestors 'none'"] : []),
     "require-trusted-types-for 'script'",
     "trusted-types 'none'"
   ].join("; ")
 
-/** JSON in which nothing can end a script or begin a comment. */
+/** JSON that cannot end a script element or begin a comment. */
 const embedded = (value: unknown): string =>
   JSON.stringify(value).replaceAll("<", "\\u003c").replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029")
 
-/** The document. With `answers` it needs no server: they are what one would answer, by address. */
+/** The document. With `answers`, by address, it needs no server. */
 export const document = (assets: PageAssets, answers?: { readonly [address: string]: unknown }): string => {
   const { script, style } = assets
   const data =

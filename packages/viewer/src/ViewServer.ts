@@ -1,8 +1,4 @@
-/**
- * The page and its answers over HTTP, for one person on this machine. Every address begins with the token, so that no
- * other program's page can guess one; a request that names another host than this machine's own is refused, whatever its
- * address (a name on the web can be made to mean 127.0.0.1), and so is one that another site's page sends.
- */
+/** Serves the page and its answers over HTTP, to this machine only. Requests pass `guard`, see docs/adr/010-viewer.md. */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -12,7 +8,9 @@ import * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as HttpApiMiddleware from "effect/http-api/HttpApiMiddleware"
+import * as EntryRanges from "./EntryRanges.ts"
 import * as ViewApi from "./ViewApi.ts"
+import { ViewMalformed } from "./ViewError.ts"
 import * as ViewPage from "./ViewPage.ts"
 import { Viewer } from "./Viewer.ts"
 
@@ -22,17 +20,17 @@ export interface ServerOptions {
   readonly assets: ViewPage.PageAssets
 }
 
-/** 192 random bits, as they can stand in an address. */
+/** 192 random bits for a URL. */
 export const newToken = (): string => randomBytes(24).toString("base64url")
 
-/** Serves until its scope ends, on the HttpServer in its context. */
+/** Serves on the HttpServer of its context until its scope closes. */
 export const layer = (options: ServerOptions) => {
   const page = HttpRouter.add(
     "GET",
     "/",
     HttpServerResponse.text(ViewPage.document(options.assets), { contentType: "text/html; charset=utf-8" })
   )
-  const api = HttpApiBuilder.layer(ViewApi.ViewApi).pipe(Layer.provide(handlers), Layer.provide(questionCheck))
+  const api = HttpApiBuilder.layer(ViewApi.ViewApi).pipe(Layer.provide(handlers), Layer.provide(requestCheck))
   return HttpRouter.serve(Layer.mergeAll(page, api, HttpRouter.middleware(guard(options), { global: true })), {
     disableLogger: true,
     disableListenLog: true
@@ -41,7 +39,10 @@ export const layer = (options: ServerOptions) => {
 
 const digest = (text: string): Uint8Array => createHash("sha256").update(text).digest()
 
-/** Lets a request through, without its token, when it comes from the page that this server gave out. */
+/**
+ * Passes requests of this server's own page, without the token in their path. Refuses other hosts (a public name can
+ * resolve to 127.0.0.1), pages of other sites, wrong tokens, and bodies that are not JSON.
+ */
 const guard = ({ assets, token }: ServerOptions) => {
   const expected = digest(token)
   const headers = {
@@ -67,7 +68,7 @@ const guard = ({ assets, token }: ServerOptions) => {
       }
       const isJson = /^application\/json\b/iu.test(request.headers["content-type"] ?? "")
       if (request.method !== "GET" && request.method !== "HEAD" && !isJson) return refuse(403, "only JSON is taken")
-      // What the page asks stands below its own address.
+      // The page asks relative to its own URL, which must end in a slash.
       if (rest === undefined) return HttpServerResponse.redirect(`/${token}/`, { status: 308 })
       return yield* handle.pipe(
         Effect.provideService(HttpServerRequest.HttpServerRequest, request.modify({ url: rest })),
@@ -79,11 +80,11 @@ const guard = ({ assets, token }: ServerOptions) => {
 const isNotFound = (error: unknown): boolean =>
   HttpServerError.isHttpServerError(error) && error.reason._tag === "RouteNotFound"
 
-/** The names that this machine calls itself by, with any port. */
+/** Names of the loopback interface, with any port. */
 const isOwnHost = (host: string | undefined): boolean =>
   /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?$/iu.test(host ?? "")
 
-/** Browsers say which site asks; other programs say nothing. Who goes to the page may come from anywhere. */
+/** Browsers send the requesting site, other programs do not. A visit of the page may come from any site. */
 const isOwnPage = ({ headers, method }: HttpServerRequest.HttpServerRequest): boolean => {
   const { host, origin } = headers
   const site = headers["sec-fetch-site"]
@@ -95,8 +96,8 @@ const isOwnPage = ({ headers, method }: HttpServerRequest.HttpServerRequest): bo
   )
 }
 
-const questionCheck = HttpApiMiddleware.layerSchemaErrorTransform(ViewApi.QuestionCheck, (error) =>
-  Effect.fail(new ViewApi.ViewMalformed({ message: `${error.kind.toLowerCase()}: ${error.cause.message}` }))
+const requestCheck = HttpApiMiddleware.layerSchemaErrorTransform(ViewApi.RequestCheck, (error) =>
+  Effect.fail(new ViewMalformed({ message: `${error.kind.toLowerCase()}: ${error.cause.message}` }))
 )
 
 const handlers = HttpApiBuilder.group(
@@ -111,7 +112,7 @@ const handlers = HttpApiBuilder.group(
       .handle("session", ({ params }) => viewer.session(params.key))
       .handle("branch", ({ params, query }) => viewer.branch(params.key, query.leaf, query.filter))
       .handle("entries", ({ params, query }) =>
-        viewer.entries(params.key, query.at.split(/[-,]/u).map(Number), { whole: query.whole === "1" })
+        viewer.entries(params.key, EntryRanges.fromText(query.at), { whole: query.whole === "1" })
       )
       .handle("tree", ({ params, query }) => {
         const { all, count, filter, from } = query

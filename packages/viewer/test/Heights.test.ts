@@ -1,9 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { Heights } from "../page/src/Heights.ts"
-import { Ranges } from "../page/src/Ranges.ts"
-import { rangesText } from "../page/src/useEntries.ts"
-import { indexesIn, rangesOf } from "../src/Viewer.ts"
+import { Heights } from "../page/src/list/Heights.ts"
+import { Ranges } from "../page/src/session/Ranges.ts"
+import * as EntryRanges from "../src/EntryRanges.ts"
 
 const Size = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 300 }))
 const Height = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 500 }))
@@ -40,20 +39,11 @@ describe("ranges", () => {
   it.effect.prop("stand for the very indexes, by place and by entry", [Schema.Array(Index)], ([given]) =>
     Effect.sync(() => {
       const indexes = [...new Set(given)].sort((a, b) => a - b)
-      const told = rangesOf(indexes)
-      assert.deepStrictEqual([...indexesIn(told)], indexes)
-      assert.deepStrictEqual(
-        [
-          ...indexesIn(
-            rangesText(indexes)
-              .split(/[-,]/u)
-              .filter((one) => one !== "")
-              .map(Number)
-          )
-        ],
-        indexes
-      )
-      const ranges = new Ranges(told)
+      const numbers = EntryRanges.of(indexes)
+      assert.deepStrictEqual([...EntryRanges.indexes(numbers)], indexes)
+      assert.deepStrictEqual(EntryRanges.fromText(EntryRanges.toText(numbers)), numbers)
+      if (indexes.length > 0) assert.match(EntryRanges.toText(numbers), /^\d+-\d+(?:,\d+-\d+)*$/u)
+      const ranges = new Ranges(numbers)
       assert.strictEqual(ranges.count, indexes.length)
       for (const [place, index] of indexes.entries()) assert.strictEqual(ranges.at(place), index)
       assert.isUndefined(ranges.at(indexes.length))

@@ -6,7 +6,7 @@ import { type IncomingHttpHeaders, request } from "node:http"
 import * as Path from "node:path"
 import { StoreMigration } from "@pi-sessions/store/StoreMigration"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
-import { keyOf } from "../src/Viewer.ts"
+import { keyOf } from "../src/SessionKey.ts"
 import type * as ViewModel from "../src/ViewModel.ts"
 import { fixtures, optionsOf, serve, services, writeSession } from "./support/viewing.ts"
 

@@ -11,7 +11,8 @@ import { SessionSource } from "@pi-sessions/session-file/SessionSource"
 import * as LargeSession from "@pi-sessions/testing/LargeSession"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as TreeDrawing from "@pi-sessions/report/TreeDrawing"
-import { open } from "../src/internal/viewedSession.ts"
+import * as TreeRows from "@pi-sessions/report/TreeRows"
+import { open } from "../src/internal/ViewedSession.ts"
 import { fixtures } from "./support/viewing.ts"
 
 const refOf = (path: string): CatalogSession => {
@@ -79,7 +80,7 @@ describe("rows of a filtered tree", () => {
       const { tree } = Session.read(Fs.readFileSync(file))
       const admits = ({ role }: { readonly role: string | undefined }): boolean =>
         role === "user" || role === "toolResult"
-      const rows = [...TreeDrawing.rows(tree, { all: true, admits })]
+      const rows = [...TreeRows.rows(tree, { all: true, admits })]
       const taken = tree.getEntries().filter((entry) => entry.id === tree.leafId || admits(entry))
       assert.sameMembers(
         rows.flatMap(({ entries }) => entries.map(({ id }) => id)),

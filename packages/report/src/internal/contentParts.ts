@@ -1,4 +1,4 @@
-/** The parts that content makes: blocks of messages, outputs of tools, values without a form of their own. */
+/** Turns content into timeline parts: blocks of messages, outputs of tools, other values as JSON. */
 import { type Json, type JsonObject, isArray, isObject, objectAt, stringAt } from "@pi-sessions/core/Json"
 import { type Depth } from "../TimelineDepth.ts"
 import { type TimelinePart } from "../TimelinePart.ts"
@@ -8,13 +8,13 @@ import { toolCallLine } from "./toolCallLine.ts"
 
 export const text = (depth: Depth, text: string): TimelinePart => ({ part: "text", depth, text })
 
-/** A value as JSON; nothing for one that is absent, null or an empty object. */
+/** A value as JSON; no part for undefined, null and empty objects. */
 export const data = (name: string, value: Json | undefined): ReadonlyArray<TimelinePart> =>
   value === undefined || value === null || (isObject(value) && Object.keys(value).length === 0)
     ? []
     : [{ part: "data", depth: "full", name, json: shownJson(value) }]
 
-/** The parts of a content, text and pictures at `depth`. Text where blocks should be is text. */
+/** The parts of a message's content, texts and pictures at `depth`. Accepts strings in place of blocks. */
 export const partsOf = (content: Json | undefined, depth: Depth): ReadonlyArray<TimelinePart> => {
   if (typeof content === "string") return content === "" ? [] : [text(depth, content)]
   if (!isArray(content)) return data("content", content)
@@ -64,7 +64,7 @@ const base64Bytes = (block: JsonObject): number => {
   return Math.max(0, Math.floor((data.length * 3) / 4) - padding)
 }
 
-/** What came back: its text as one output, its pictures after it. */
+/** The result of a tool or command: its texts joined into one output, then its other parts. */
 export const output = (content: Json | undefined, callId?: string): ReadonlyArray<TimelinePart> => {
   const parts = partsOf(content, "tools")
   const whole = parts.flatMap((part) => (part.part === "text" ? [part.text] : [])).join("\n")

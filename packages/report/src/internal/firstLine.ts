@@ -1,4 +1,4 @@
-/** The first line that is not blank, and how many come after it; blank lines at the end are none. */
+/** The first line that is not blank, and the number of lines after it; trailing blank lines do not count. */
 export const firstLine = (text: string): { readonly line: string; readonly moreLines: number } => {
   const whole = text.trim()
   const end = whole.indexOf("\n")

@@ -1,8 +1,8 @@
-/** The lowest depth that an entry can be shown at, known without decoding it. */
+/** The lowest depth at which an entry can appear, without decoding it. */
 import { type SessionEntry } from "@pi-sessions/core/SessionLine"
 import { type Depth } from "../TimelineDepth.ts"
 
-/** By role, else by type; what is not here is shown in full only. */
+/** By role of messages, else by type. Default: `full`. */
 const LEAST: ReadonlyMap<string, Depth> = new Map<string, Depth>([
   ["user", "user"],
   ["assistant", "assistant"],

@@ -1,37 +1,37 @@
-/** Which child a branch goes straight on with: the one towards the active leaf, else the one with most entries. */
+/** Chooses the child that continues a branch in a drawing: the one towards the active leaf, else the largest subtree. */
 import { type SessionEntry } from "@pi-sessions/core/SessionLine"
 import { type TreeNode } from "@pi-sessions/core/SessionTree"
 
 export interface Trunks {
-  /** The child that goes straight on; undefined at the end of a branch. */
+  /** The child that continues the branch; undefined at its end. */
   readonly next: (node: TreeNode) => TreeNode | undefined
-  /** Whether the node is on the way from its root to the active leaf. */
+  /** Whether the node is on the active branch. */
   readonly isActive: (node: TreeNode) => boolean
 }
 
-/** No recursion: a session may be as deep as it is long. */
+/** Iterative, because a branch can be as long as the session. */
 export const trunksOf = (roots: ReadonlyArray<TreeNode>, leaf: SessionEntry | undefined): Trunks => {
   const order: Array<TreeNode> = [...roots]
-  /** Where the parent of each stands in `order`; -1 for roots. */
+  /** Index in `order` of each node's parent; -1 for roots. */
   const parents: Array<number> = roots.map(() => -1)
-  let towards = -1
+  let leafAt = -1
   for (let at = 0; at < order.length; at++) {
     const node = order[at]
-    if (towards < 0 && leaf !== undefined && node?.entry === leaf) towards = at
+    if (leafAt < 0 && leaf !== undefined && node?.entry === leaf) leafAt = at
     for (const child of node?.children ?? []) {
       order.push(child)
       parents.push(at)
     }
   }
   const active = new Set<TreeNode>()
-  for (let at = towards; at >= 0; at = parents[at] ?? -1) {
+  for (let at = leafAt; at >= 0; at = parents[at] ?? -1) {
     const node = order[at]
     if (node !== undefined) active.add(node)
   }
   const sizes = new Int32Array(order.length).fill(1)
-  /** Of nodes with several children; what has one goes on with that. */
+  /** For nodes with several children. */
   const best = new Map<TreeNode, { readonly child: TreeNode; readonly size: number }>()
-  // Children stand after their parents, and the last of them comes first here.
+  // Backwards: children come after their parents in `order`, so a subtree's size is complete before its parent's.
   for (let at = order.length - 1; at >= 0; at--) {
     const child = order[at]
     const parentAt = parents[at] ?? -1
@@ -43,7 +43,7 @@ export const trunksOf = (roots: ReadonlyArray<TreeNode>, leaf: SessionEntry | un
     const known = best.get(parent)
     if (known === undefined || isNoWorse(child, size, known)) best.set(parent, { child, size })
   }
-  /** Of equal ones the first counts, which comes last. */
+  /** Among equals the first child wins; it is visited last. */
   function isNoWorse(
     child: TreeNode,
     size: number,

@@ -1,4 +1,4 @@
-/** Random trees of entries, damaged ones too: parents that come later, are not there, or lead round; ids used twice. */
+/** Random trees, also damaged ones: parents that come later, are missing or form cycles; ids used twice. */
 import { type JsonObject } from "@pi-sessions/core/Json"
 import type * as Session from "@pi-sessions/core/Session"
 import type * as SeededRandom from "@pi-sessions/testing/SeededRandom"
@@ -9,7 +9,7 @@ export const make = (random: SeededRandom.SeededRandom, damaged: boolean): Sessi
   const entries: Array<JsonObject> = []
   const name = (index: number): string => `e${String(index).padStart(3, "0")}x`
   for (let at = 0; at < count; at++) {
-    // Mostly chains, with a branch now and then.
+    // Mostly chains, with some branches.
     const before = random.chance(0.75) ? at - 1 : random.int(at + 1) - 1
     let parentId = before < 0 ? null : name(before)
     let id = name(at)

@@ -1,4 +1,4 @@
-/** Small sessions written by hand. */
+/** Small sessions written by hand, and the fixtures. */
 import { type JsonObject } from "@pi-sessions/core/Json"
 import * as Session from "@pi-sessions/core/Session"
 import * as Fs from "node:fs"
@@ -30,7 +30,7 @@ export const assistant = (
 ): JsonObject =>
   message(id, parentId, { role: "assistant", content, provider: "fake", model: "fake-1", stopReason: "stop", ...more })
 
-/** A session of the current version with these entries. */
+/** A session of the current version with the given entries. */
 export const session = (...entries: ReadonlyArray<JsonObject>): Session.Session =>
   Session.readText([header, ...entries].map((line) => `${JSON.stringify(line)}\n`).join(""))
 
@@ -38,7 +38,7 @@ const root = Path.join(import.meta.dirname, "..", "..", "..", "..", "fixtures")
 
 export const fixture = (name: string): Session.Session => Session.read(Fs.readFileSync(Path.join(root, name)))
 
-/** All session fixtures, by their paths below the folder. */
+/** All session fixtures with their paths below the folder. */
 export const fixtures = (): ReadonlyArray<readonly [name: string, session: Session.Session]> =>
   Fs.readdirSync(root, { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".jsonl") && !name.startsWith("threads"))

@@ -3,13 +3,13 @@ import { type JSX } from "preact"
 import { useCallback, useEffect, useMemo, useState } from "preact/hooks"
 import type * as ViewModel from "../../src/ViewModel.ts"
 import * as Address from "./Address.ts"
-import { type Answers } from "./Answers.ts"
-import { DatasetView } from "./DatasetView.tsx"
-import { HealthView } from "./HealthView.tsx"
+import { type Answers } from "./answers/Answers.ts"
+import { DatasetView } from "./dataset/DatasetView.tsx"
+import { HealthView } from "./health/HealthView.tsx"
 import { KeyHelp, useKeys } from "./Keys.tsx"
 import { Link, type Page, PageContext, Waiting, useLoaded } from "./Page.tsx"
-import { SessionList } from "./SessionList.tsx"
-import { SessionView } from "./SessionView.tsx"
+import { SessionList } from "./sessions/SessionList.tsx"
+import { SessionView } from "./session/SessionView.tsx"
 
 export const App = ({ answers }: { readonly answers: Answers }): JSX.Element => {
   const home = useLoaded<ViewModel.Home>(() => answers.get("home"), [answers])

@@ -3,8 +3,8 @@ import { createContext, type JSX } from "preact"
 import { useContext, useEffect, useState } from "preact/hooks"
 import type * as ViewModel from "../../src/ViewModel.ts"
 import * as Address from "./Address.ts"
-import { type Answers } from "./Answers.ts"
-import { Text } from "./Text.tsx"
+import { type Answers } from "./answers/Answers.ts"
+import { Text } from "./parts/Text.tsx"
 
 export interface Page {
   readonly answers: Answers

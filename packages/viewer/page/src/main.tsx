@@ -1,5 +1,5 @@
 import { render } from "preact"
-import * as Answers from "./Answers.ts"
+import * as Answers from "./answers/Answers.ts"
 import { App } from "./App.tsx"
 
 const page = document.getElementById("page")

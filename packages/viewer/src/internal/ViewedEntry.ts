@@ -1,19 +1,19 @@
 /**
- * An entry as the viewer sees it: its payload comes without secrets and names, wherever it is asked for. So whatever is
- * made of a session of such entries (timeline, tree, labels, excerpts) can be sent as it is.
+ * An entry whose payload is redacted when it is decoded. Therefore everything made from it (timeline, tree, labels, excerpts)
+ * is redacted too. See docs/adr/010-viewer.md.
  */
 import { type JsonObject, stringAt } from "@pi-sessions/core/Json"
 import { SessionEntry } from "@pi-sessions/core/SessionLine"
 
-/** What the entries of one session share: how their bytes are had, and what of them may be seen. */
-export interface Sight {
-  /** The payload as it may be seen. */
-  readonly seen: (payload: JsonObject) => JsonObject
-  /** The bytes of an entry, where they are not in memory; they are there until the next ones are asked for. */
+/** Shared by the entries of one session. */
+export interface EntryAccess {
+  /** The redacted payload. */
+  readonly redact: (payload: JsonObject) => JsonObject
+  /** Reads from the file; the result is valid until the next call. Undefined: entries are in memory. */
   readonly read: ((byteOffset: number, length: number) => Uint8Array) | undefined
 }
 
-/** As Pi writes it. Anything else is no time, and may be anything. */
+/** A time as Pi writes it. Other text is not shown as a time, because it could be a secret. */
 const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?Z$/u
 
 const NOTHING = new Uint8Array(0)
@@ -22,11 +22,11 @@ const decoder = new TextDecoder()
 export class ViewedEntry extends SessionEntry {
   /** In file order, from 0. */
   readonly index: number
-  readonly #sight: Sight
+  readonly #access: EntryAccess
   readonly #length: number
 
-  constructor(entry: SessionEntry, index: number, sight: Sight) {
-    const isPaged = sight.read !== undefined
+  constructor(entry: SessionEntry, index: number, access: EntryAccess) {
+    const isPaged = access.read !== undefined
     super(
       isPaged ? NOTHING : entry.source,
       isPaged ? 0 : entry.start,
@@ -39,23 +39,23 @@ export class ViewedEntry extends SessionEntry {
         id: entry.id,
         parentId: entry.parentId,
         role: entry.role,
-        // Read when it is asked for, as all that many entries would have a copy of.
+        // Read from the file on request, to save memory.
         timestamp: undefined,
         recovered: entry.recovered,
         nullId: entry.nullId
       }
     )
     this.index = index
-    this.#sight = sight
+    this.#access = access
     this.#length = entry.end - entry.start
   }
 
   override get bytes(): Uint8Array {
-    return this.#sight.read?.(this.byteOffset, this.#length).slice() ?? super.bytes
+    return this.#access.read?.(this.byteOffset, this.#length).slice() ?? super.bytes
   }
 
   override get text(): string {
-    const { read } = this.#sight
+    const { read } = this.#access
     return read === undefined ? super.text : decoder.decode(read(this.byteOffset, this.#length))
   }
 
@@ -64,12 +64,19 @@ export class ViewedEntry extends SessionEntry {
     return written !== undefined && TIME.test(written) ? written : undefined
   }
 
-  /** As it stands, secrets and all: for questions whose answer tells nothing of them. */
+  /** The payload with its secrets: only for answers that do not depend on them. */
   raw(): JsonObject {
     return super.decode()
   }
 
   override decode(): JsonObject {
-    return this.#sight.seen(this.raw())
+    return this.#access.redact(this.raw())
   }
 }
+
+/** The index of a viewed entry; undefined for other entries. */
+export const indexOf = (entry: SessionEntry | undefined): number | undefined =>
+  entry instanceof ViewedEntry ? entry.index : undefined
+
+export const indexesOf = (entries: ReadonlyArray<SessionEntry>): ReadonlyArray<number> =>
+  entries.flatMap((entry) => indexOf(entry) ?? [])

@@ -1,23 +1,47 @@
-/** An entry as the page shows it. */
+/** Entries as the page shows them: parts, children, damage and label. */
 import { type Json, type JsonObject, isArray, isObject, objectAt, stringAt } from "@pi-sessions/core/Json"
 import { type TimelinePart } from "@pi-sessions/report/TimelinePart"
-import { type EntryPart, type EntryRow, type Picture } from "../ViewModel.ts"
+import * as EntryRanges from "../EntryRanges.ts"
+import { MOST_AT_ONCE } from "../ViewLimits.ts"
+import { type EntryPart, type EntryRow, type Picture, type Ranges } from "../ViewModel.ts"
 import { describe } from "@pi-sessions/report/EntryDescription"
 import { shownJson } from "@pi-sessions/report/ShownJson"
-import { ViewedEntry } from "./ViewedEntry.ts"
-import { type ViewedSession } from "./viewedSession.ts"
+import { type ViewedEntry, indexOf, indexesOf } from "./ViewedEntry.ts"
+import { type ViewedSession } from "./ViewedSession.ts"
 
-/** Pictures that a browser draws and nothing in which can run. */
+/** Types of pictures that cannot contain scripts. */
 const RASTER: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"])
 
+/** Texts of a row are cut to this length in UTF-16 units, unless the whole entry is requested. */
+const ROW_TEXT = 6000
+
 export interface RowOptions {
-  /** Texts are cut to so many UTF-16 units; the page asks for the whole entry where somebody wants to see it. */
-  readonly most: number
-  /** Whether pictures can be seen; nobody can take a secret out of one. */
+  /** Omits nothing. Default: false. */
+  readonly whole?: boolean
+  /** Whether pictures are shown; they cannot be redacted. */
   readonly withPictures: boolean
 }
 
-export const entryRow = (session: ViewedSession, entry: ViewedEntry, options: RowOptions): EntryRow => {
+/** The entries at these indexes; indexes without an entry are left out. */
+export const entryRows = (session: ViewedSession, ranges: Ranges, options: RowOptions): ReadonlyArray<EntryRow> => {
+  const indexes = [...EntryRanges.indexes(ranges)].slice(0, MOST_AT_ONCE)
+  return indexes
+    .flatMap((index) => session.entries[index] ?? [])
+    .map((entry) =>
+      entryRow(session, entry, {
+        most: options.whole === true ? Number.POSITIVE_INFINITY : ROW_TEXT,
+        withPictures: options.withPictures
+      })
+    )
+}
+
+interface CutOptions {
+  /** Length to cut texts to, in UTF-16 units. */
+  readonly most: number
+  readonly withPictures: boolean
+}
+
+const entryRow = (session: ViewedSession, entry: ViewedEntry, options: CutOptions): EntryRow => {
   const { tree } = session
   const payload = entry.decode()
   const { about, failed, kind, parts, time } = describe(entry, payload)
@@ -29,7 +53,7 @@ export const entryRow = (session: ViewedSession, entry: ViewedEntry, options: Ro
   return {
     entry: entry.index,
     id: entry.id,
-    parent: parent instanceof ViewedEntry ? parent.index : null,
+    parent: indexOf(parent) ?? null,
     ...(children.length > 1 ? { children } : {}),
     kind,
     type: entry.type,
@@ -46,13 +70,10 @@ export const entryRow = (session: ViewedSession, entry: ViewedEntry, options: Ro
   }
 }
 
-export const indexesOf = (entries: ReadonlyArray<object>): ReadonlyArray<number> =>
-  entries.flatMap((entry) => (entry instanceof ViewedEntry ? [entry.index] : []))
-
 const partsOf = (
   parts: ReadonlyArray<TimelinePart>,
   payload: JsonObject,
-  { most, withPictures }: RowOptions
+  { most, withPictures }: CutOptions
 ): ReadonlyArray<EntryPart> => {
   const details = objectAt(objectAt(payload, "message") ?? {}, "details")
   const diff = details === undefined ? undefined : stringAt(details, "diff")
@@ -64,18 +85,8 @@ const partsOf = (
         return [{ part: "text", ...cut(part.text, most) }]
       case "thinking":
         return [{ part: "thinking", redacted: part.redacted, ...cut(part.text, most) }]
-      case "tool_call": {
-        const { callId, line, name } = part
-        let more = 0
-        const given = Object.entries(part.arguments ?? {}).flatMap(([key, value], at) => {
-          const text = typeof value === "string" ? value : shownJson(value ?? null)
-          const shown = cut(text, Number.isFinite(most) && at >= PARTS ? 0 : most)
-          more += shown.more ?? 0
-          return shown.text === "" && shown.more !== undefined ? [] : [[key.slice(0, LINE), shown.text] as const]
-        })
-        const named = { callId: callId.slice(0, LINE), name: name.slice(0, LINE) }
-        return [{ part: "tool_call", ...named, line: line.slice(0, LINE), arguments: given, ...moreOf(more) }]
-      }
+      case "tool_call":
+        return [callPart(part, most)]
       case "output":
         return [
           { part: "output", line: part.line.slice(0, LINE), moreLines: part.moreLines, ...cut(part.text ?? "", most) }
@@ -99,11 +110,23 @@ const partsOf = (
   })
 }
 
-/** So many parts of an entry, or arguments of a call, are told before somebody asks for all. */
+/** Parts of an entry, and arguments of a call, unless the whole entry is requested. */
 const PARTS = 200
 
-/** What stands on one line, where there may be no line break in a megabyte. */
+/** Length of names and other texts on one line, in UTF-16 units. */
 const LINE = 500
+
+const callPart = (call: Extract<TimelinePart, { readonly part: "tool_call" }>, most: number): EntryPart => {
+  let more = 0
+  const given = Object.entries(call.arguments ?? {}).flatMap(([key, value], at) => {
+    const text = typeof value === "string" ? value : shownJson(value ?? null)
+    const shown = cut(text, Number.isFinite(most) && at >= PARTS ? 0 : most)
+    more += shown.more ?? 0
+    return shown.text === "" && shown.more !== undefined ? [] : [[key.slice(0, LINE), shown.text] as const]
+  })
+  const [callId, name, line] = [call.callId.slice(0, LINE), call.name.slice(0, LINE), call.line.slice(0, LINE)]
+  return { part: "tool_call", callId, name, line, arguments: given, ...moreOf(more) }
+}
 
 const dataPart = (name: string, json: string, most: number): EntryPart => {
   const { more, text } = cut(json, most)
@@ -117,7 +140,7 @@ const cut = (text: string, most: number): { readonly text: string; readonly more
 
 const BASE64 = /^[A-Za-z\d+/]+={0,2}$/u
 
-/** The blocks that say they are pictures, each with its data where it is one that may be shown. */
+/** The picture blocks; undefined for those that are not shown. */
 const picturesOf = (payload: JsonObject): ReadonlyArray<Picture | undefined> => {
   const { content } = objectAt(payload, "message") ?? payload
   const blocks: ReadonlyArray<Json> = isArray(content) ? content : []
@@ -129,5 +152,5 @@ const picturesOf = (payload: JsonObject): ReadonlyArray<Picture | undefined> => 
   })
 }
 
-/** An entry's picture, where it is one that may be shown. */
+/** A picture of an entry by its number from 0; undefined if there is none, or it is not shown. */
 export const pictureOf = (entry: ViewedEntry, number: number): Picture | undefined => picturesOf(entry.raw())[number]

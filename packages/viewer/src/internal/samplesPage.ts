@@ -1,4 +1,4 @@
-/** A session beside what extract makes of it. */
+/** The samples that extract makes of a session, with the entries that each turn comes from. */
 import * as Effect from "effect/Effect"
 import { type CatalogSession } from "@pi-sessions/catalog/CatalogSession"
 import * as SessionRole from "@pi-sessions/catalog/SessionRole"
@@ -9,15 +9,27 @@ import { type FormatName } from "@pi-sessions/formats/FormatName"
 import * as SessionSamples from "@pi-sessions/extract/SessionSamples"
 import { estimate, ofSample } from "@pi-sessions/samples/TokenCount"
 import { SessionSource } from "@pi-sessions/session-file/SessionSource"
+import { ViewFailed } from "../ViewError.ts"
+import { TOO_LARGE, WHOLE_BYTES } from "../ViewLimits.ts"
 import { type SampleTurn, type SampleView, type SamplesPage } from "../ViewModel.ts"
+import { type ListedSessions } from "./ListedSessions.ts"
 
-interface CutOptions {
+interface SampleOptions {
   readonly format: FormatName
   readonly redaction: RedactionSettings | "off"
 }
 
-/** Reads the session whole. */
-export const sampleCut = Effect.fnUntraced(function* (ref: CatalogSession, options: CutOptions) {
+/** Reads the whole session; fails if it is too large. */
+export const samplesPage = Effect.fnUntraced(function* (listed: ListedSessions, key: string, options: SampleOptions) {
+  const ref = yield* listed.get(key)
+  if (ref.sizeBytes > WHOLE_BYTES) return yield* new ViewFailed({ message: TOO_LARGE })
+  return yield* pageOf(ref, options).pipe(
+    Effect.mapError(listed.failedFor(ref)),
+    Effect.catchDefect((defect) => Effect.fail(listed.failed(ref.path)({ message: String(defect) })))
+  )
+})
+
+const pageOf = Effect.fnUntraced(function* (ref: CatalogSession, options: SampleOptions) {
   const source = yield* SessionSource
   const session = yield* source.read(ref)
   return yield* Effect.sync((): SamplesPage => {

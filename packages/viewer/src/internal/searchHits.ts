@@ -1,6 +1,6 @@
 /**
- * A search as the page asks for it. What is found is found in texts as they are; what is shown of it is looked for again
- * in the redacted text, so that no secret is shown and none can be guessed at letter by letter.
+ * Search for the page. The search reads the original texts; each hit is then searched again in the redacted text, so that no
+ * secret is shown, and none can be guessed letter by letter.
  */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
@@ -9,40 +9,33 @@ import { type SearchHit } from "@pi-sessions/catalog/SearchHit"
 import * as SearchPattern from "@pi-sessions/catalog/SearchPattern"
 import { textsOf } from "@pi-sessions/catalog/SearchScope"
 import { SessionSearch } from "@pi-sessions/catalog/SessionSearch"
+import { keyOf } from "../SessionKey.ts"
+import { MOST_HITS } from "../ViewLimits.ts"
 import { type Hit, type Hits } from "../ViewModel.ts"
-import { type ViewedSession } from "./viewedSession.ts"
+import { type OpenSessions } from "./OpenSessions.ts"
+import { type ViewedSession } from "./ViewedSession.ts"
 
-/** Characters on each side of what was found. */
+/** Characters shown before and after a hit. */
 const AROUND = 80
 
-interface FindOptions {
-  readonly most: number
-  readonly keyOf: (session: CatalogSession) => string
-}
-
-type Use<E> = (
-  session: CatalogSession,
-  use: (session: ViewedSession) => ReadonlyArray<Hit>
-) => Effect.Effect<ReadonlyArray<Hit>, E>
-
-export const findIn = Effect.fnUntraced(function* <E>(
+export const searchHits = Effect.fnUntraced(function* (
+  open: OpenSessions,
   sessions: ReadonlyArray<CatalogSession>,
-  text: string,
-  { keyOf, most }: FindOptions,
-  using: Use<E>
+  text: string
 ) {
   const pattern = yield* Effect.fromResult(SearchPattern.make(text))
   const search = yield* SessionSearch
   const found = yield* Stream.runCollect(
-    search.search({ sessions, pattern, scope: "all", positions: false, limit: most + 1 })
+    search.search({ sessions, pattern, scope: "all", positions: false, limit: MOST_HITS + 1 })
   )
   const hits: Array<Hit> = []
-  for (const [session, ofSession] of Map.groupBy(found.slice(0, most), (hit) => hit.session)) {
-    const shown = using(session, (viewed) => ofSession.flatMap((hit) => shownHit(hit, keyOf(session), viewed, pattern)))
-    // One that cannot be read any more is as one without hits.
+  for (const [session, ofSession] of Map.groupBy(found.slice(0, MOST_HITS), (hit) => hit.session)) {
+    const key = keyOf(session.path)
+    const shown = open.use(key, (viewed) => ofSession.flatMap((hit) => shownHit(hit, key, viewed, pattern)))
+    // A session that has become unreadable has no hits.
     hits.push(...(yield* Effect.orElseSucceed(shown, () => [])))
   }
-  return { hits, isWhole: found.length <= most } satisfies Hits
+  return { hits, isWhole: found.length <= MOST_HITS } satisfies Hits
 })
 
 const shownHit = (
@@ -53,7 +46,7 @@ const shownHit = (
 ): ReadonlyArray<Hit> => {
   const { entryId, kind } = hit
   const entry = entryId === null ? undefined : tree.getEntry(entryId)
-  // The entry's own: what a search tells is as it stands in the file.
+  // Not the hit's own time, which is not redacted.
   const time = entry?.timestamp
   const common = { key, entryId, kind, ...(time === undefined ? {} : { time }) }
   if (entry === undefined) return [{ ...common, before: "", found: "", after: "" }]

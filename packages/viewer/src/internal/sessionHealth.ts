@@ -1,34 +1,26 @@
-/** What the doctor finds in a session, and how its store stands. */
+/** The health of a session: findings of the doctor, and the state of its store. */
 import * as Effect from "effect/Effect"
-import * as FileSystem from "effect/FileSystem"
-import * as Path from "effect/Path"
+import type * as FileSystem from "effect/FileSystem"
+import type * as Path from "effect/Path"
 import { type CatalogSession } from "@pi-sessions/catalog/CatalogSession"
 import * as SessionDoctor from "@pi-sessions/catalog/SessionDoctor"
-import { type Redactor } from "@pi-sessions/redaction/Redactor"
 import { SessionSource } from "@pi-sessions/session-file/SessionSource"
-import * as MigrationLedger from "@pi-sessions/store/MigrationLedger"
-import { SessionStore } from "@pi-sessions/store/SessionStore"
-import * as StoreLayout from "@pi-sessions/store/StoreLayout"
-import * as StoreReader from "@pi-sessions/store/StoreReader"
-import { type SessionHealth, type StoreHealth } from "../ViewModel.ts"
+import { type SessionStore } from "@pi-sessions/store/SessionStore"
+import { type ViewNotFound } from "../ViewError.ts"
+import { MOST_AT_ONCE, TOO_LARGE, WHOLE_BYTES } from "../ViewLimits.ts"
+import { type SessionHealth } from "../ViewModel.ts"
+import { type ListedSessions, type Redact } from "./ListedSessions.ts"
+import { storeHealth } from "./storeHealth.ts"
 
-/** More of a list than anybody reads. */
-const LISTED = 500
-
-type Text = (text: string) => string
-
-/** Where `problem` says why it is not read whole, nobody looks for damage. */
+/** A session too large to be read whole has no findings, and `problem` says why. */
 export const sessionHealth = Effect.fnUntraced(function* (
-  key: string,
-  ref: CatalogSession,
-  redactor: Redactor | undefined,
-  problem: string | undefined
-): Effect.fn.Return<SessionHealth, never, FileSystem.FileSystem | Path.Path | SessionSource | SessionStore> {
-  const scope = redactor?.scope([ref.path, ref.cwd])
-  const text: Text = (value) => scope?.text(value) ?? value
-  const store = yield* storeHealth(ref, text)
-  const none = { key, findings: [], store }
-  if (problem !== undefined) return { ...none, problem }
+  listed: ListedSessions,
+  key: string
+): Effect.fn.Return<SessionHealth, ViewNotFound, FileSystem.FileSystem | Path.Path | SessionSource | SessionStore> {
+  const ref = yield* listed.get(key)
+  const text = listed.redact(ref.path, ref.cwd)
+  const none = { key, findings: [], store: yield* storeHealth(ref, text) }
+  if (ref.sizeBytes > WHOLE_BYTES) return { ...none, problem: TOO_LARGE }
   return yield* findingsOf(ref, text).pipe(
     Effect.map((findings) => ({ ...none, findings })),
     Effect.catch(({ message }) => Effect.succeed({ ...none, problem: text(message) })),
@@ -36,11 +28,11 @@ export const sessionHealth = Effect.fnUntraced(function* (
   )
 })
 
-const findingsOf = Effect.fnUntraced(function* (ref: CatalogSession, text: Text) {
+const findingsOf = Effect.fnUntraced(function* (ref: CatalogSession, text: Redact) {
   const source = yield* SessionSource
   const session = yield* source.read(ref)
   return SessionDoctor.examine(session)
-    .slice(0, LISTED)
+    .slice(0, MOST_AT_ONCE)
     .map(({ code, entryId, line, mend, message, pi, severity }) => ({
       severity,
       code,
@@ -51,62 +43,4 @@ const findingsOf = Effect.fnUntraced(function* (ref: CatalogSession, text: Text)
       pi15: `${pi["1.5"].does}: ${text(pi["1.5"].says)}`,
       mend: mend === null ? null : text(mend)
     }))
-})
-
-/** Null where the session never had a container beside it. */
-const storeHealth = Effect.fnUntraced(function* (ref: CatalogSession, text: Text) {
-  const fs = yield* FileSystem.FileSystem
-  const path = yield* Path.Path
-  const directory = path.dirname(ref.path)
-  const location = { directory, sessionId: ref.id }
-  if (!StoreLayout.isSafeId(ref.id)) return null
-  const { container } = StoreLayout.names(path, location)
-  if (!(yield* Effect.orElseSucceed(fs.exists(container), () => false))) return null
-  const layout = StoreLayout.of(path, container)
-  const store = yield* SessionStore
-  const read = Effect.gen(function* () {
-    const active = yield* store.active(location)
-    const ledger = yield* MigrationLedger.read(layout)
-    const verified = yield* store.verify(location)
-    const checkpoint = yield* Effect.scoped(Effect.map(StoreReader.open(layout), (reader) => reader.checkpoint)).pipe(
-      Effect.orElseSucceed(() => undefined)
-    )
-    return {
-      container: text(container),
-      state: verified.state ?? null,
-      active: active === undefined ? null : { format: active.active, path: text(active.path) },
-      entries: verified.entryCount,
-      segments: verified.segmentCount,
-      checkpoint:
-        checkpoint === undefined
-          ? null
-          : {
-              number: checkpoint.checkpoint_seq,
-              entries: checkpoint.entry_count,
-              behind: verified.entryCount - checkpoint.entry_count,
-              at: checkpoint.created_at
-            },
-      ledger: ledger.events.slice(-LISTED).map(({ at, outcome, phase, reason }) => {
-        return { at, outcome, phase, reason: reason === null ? null : text(reason) }
-      }),
-      findings: verified.findings
-        .slice(0, LISTED)
-        .map(({ invariant, message }) => ({ invariant, message: text(message) }))
-    } satisfies StoreHealth
-  })
-  return yield* read.pipe(
-    Effect.catch(({ message }) =>
-      Effect.succeed<StoreHealth>({
-        container: text(container),
-        state: null,
-        active: null,
-        entries: 0,
-        segments: 0,
-        checkpoint: null,
-        ledger: [],
-        findings: [],
-        problem: text(message)
-      })
-    )
-  )
 })

@@ -1,17 +1,19 @@
-/** A session at a glance: what its header says, its branches, labels and compactions. */
+/** The overview of a session: facts of its header, branches, labels and compactions. */
 import { stringAt } from "@pi-sessions/core/Json"
 import { versionOf } from "@pi-sessions/core/SessionHeader"
+import { type SessionEntry } from "@pi-sessions/core/SessionLine"
+import { counted, numberText } from "@pi-sessions/report/Counted"
 import * as TerminalText from "@pi-sessions/report/TerminalText"
-import * as TreeDrawing from "@pi-sessions/report/TreeDrawing"
+import { entryWords } from "@pi-sessions/report/TreeRowWords"
 import { type BranchEnd, type SessionPage } from "../ViewModel.ts"
 import { shownJson } from "@pi-sessions/report/ShownJson"
-import { ViewedEntry } from "./ViewedEntry.ts"
-import { indexesOf } from "./entryRow.ts"
-import { type ViewedSession } from "./viewedSession.ts"
+import { ViewedEntry, indexOf } from "./ViewedEntry.ts"
+import { type ViewedSession } from "./ViewedSession.ts"
 
-/** A session of branches at every second entry has more than anybody chooses from; the tree has them all. */
-export const BRANCHES_LISTED = 200
-const SAYS = 100
+/** Branches in the list; the tree has all. */
+const BRANCHES_LISTED = 200
+/** Columns of an excerpt. */
+const EXCERPT = 100
 
 export const sessionPage = (key: string, session: ViewedSession, isTooLarge: boolean): SessionPage => {
   const { entries, ref, tree } = session
@@ -19,18 +21,17 @@ export const sessionPage = (key: string, session: ViewedSession, isTooLarge: boo
   const active = tree.getLeafEntry()
   const ends = [...new Set([...(active === undefined ? [] : [active]), ...leaves.toReversed()])]
   const depths = depthsOf(session)
-  const [leaf] = active === undefined ? [] : indexesOf([active])
   return {
     key,
     id: ref.id,
     title: tree.name() ?? firstWords(session),
     facts: factsOf(session),
     entries: entries.length,
-    leaf: leaf ?? null,
+    leaf: indexOf(active) ?? null,
     branches: ends.slice(0, BRANCHES_LISTED).flatMap((end) => branchEnd(session, end, depths)),
     branchCount: ends.length,
     labels: [...tree.labels()].flatMap(([id, { label }]) => {
-      const [entry] = indexesOf([tree.getEntry(id) ?? {}])
+      const entry = indexOf(tree.getEntry(id))
       return entry === undefined ? [] : [{ entry, label }]
     }),
     compactions: entries.flatMap(({ index, type }) => (type === "compaction" ? [index] : [])),
@@ -38,26 +39,13 @@ export const sessionPage = (key: string, session: ViewedSession, isTooLarge: boo
   }
 }
 
-/** What the user said first, where the session has no name. */
-const firstWords = ({ entries, tree }: ViewedSession): string => {
+/** Excerpt of the first user message. */
+const firstWords = ({ entries }: ViewedSession): string => {
   const first = entries.find(({ role, type }) => type === "message" && role === "user")
-  return first === undefined ? "" : TerminalText.line(TreeDrawing.wordsOf(tree, rowOf(first)).says, SAYS)
+  return first === undefined ? "" : TerminalText.line(entryWords(first).says, EXCERPT)
 }
 
-const rowOf = (entry: ViewedEntry): TreeDrawing.TreeRow => ({
-  kind: "entry",
-  entries: [entry],
-  label: undefined,
-  column: 0,
-  leaves: false,
-  children: 0,
-  isRoot: false,
-  isBeginning: false,
-  active: false,
-  damage: []
-})
-
-/** How many entries stand from the root to each entry; 0 where a parent stands further down. */
+/** Number of entries from the root to each entry; 0 if a parent comes later in the file. */
 const depthsOf = ({ entries, tree }: ViewedSession): Int32Array => {
   const depths = new Int32Array(entries.length)
   for (const { index, parentId } of entries) {
@@ -69,10 +57,10 @@ const depthsOf = ({ entries, tree }: ViewedSession): Int32Array => {
   return depths
 }
 
-const branchEnd = ({ tree }: ViewedSession, end: object, depths: Int32Array): ReadonlyArray<BranchEnd> => {
+const branchEnd = ({ tree }: ViewedSession, end: SessionEntry, depths: Int32Array): ReadonlyArray<BranchEnd> => {
   if (!(end instanceof ViewedEntry)) return []
   const { id, index, timestamp } = end
-  const { says, what } = TreeDrawing.wordsOf(tree, rowOf(end))
+  const { says, what } = entryWords(end)
   return [
     {
       entry: index,
@@ -80,7 +68,7 @@ const branchEnd = ({ tree }: ViewedSession, end: object, depths: Int32Array): Re
       ...(timestamp === undefined ? {} : { time: timestamp }),
       entries: depths[index] || tree.branchTo(end).length,
       isActive: end === tree.getLeafEntry(),
-      says: TerminalText.line(says === "" ? what : says, SAYS)
+      says: TerminalText.line(says === "" ? what : says, EXCERPT)
     }
   ]
 }
@@ -98,9 +86,9 @@ const factsOf = ({ damages, entries, header, ref, text, tree }: ViewedSession): 
   fact("forked from", stringAt(header, "parentSession"))
   if (header["hydratedFrom"] !== undefined) fact("hydrated from", shownJson(header["hydratedFrom"]))
   fact("written by", stringAt(header, "harness"))
-  fact("size", `${ref.sizeBytes.toLocaleString("en-US")} bytes`)
-  fact("entries", entries.length.toLocaleString("en-US"))
-  fact("branches", tree.leaves().length.toLocaleString("en-US"))
-  if (damages > 0) fact("damage", `${damages.toLocaleString("en-US")} ${damages === 1 ? "finding" : "findings"}`)
+  fact("size", `${numberText(ref.sizeBytes)} bytes`)
+  fact("entries", numberText(entries.length))
+  fact("branches", numberText(tree.leaves().length))
+  if (damages > 0) fact("damage", counted(damages, "finding"))
   return facts
 }

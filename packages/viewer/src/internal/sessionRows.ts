@@ -1,4 +1,4 @@
-/** The rows of the list, and what reading a session adds to them. */
+/** Rows of the list of sessions: from the catalog, and summaries from reading the sessions. */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { type CatalogSession } from "@pi-sessions/catalog/CatalogSession"
@@ -8,10 +8,15 @@ import { HeaderLine, SessionEntry } from "@pi-sessions/core/SessionLine"
 import { type Redactor } from "@pi-sessions/redaction/Redactor"
 import { SessionSource } from "@pi-sessions/session-file/SessionSource"
 import * as TerminalText from "@pi-sessions/report/TerminalText"
+import { MOST_AT_ONCE } from "../ViewLimits.ts"
 import { type SessionRow, type SessionSummary } from "../ViewModel.ts"
-import { ToldHosts } from "./ToldHosts.ts"
+import { type ListedSessions, type Redact } from "./ListedSessions.ts"
+import { ScopeBuilder } from "./ScopeBuilder.ts"
 
-export const sessionRow = (key: string, session: CatalogSession, text: (text: string) => string): SessionRow => {
+export const sessionRows = (listed: ListedSessions): ReadonlyArray<SessionRow> =>
+  [...listed.byKey].map(([key, session]) => sessionRow(key, session, listed.redact(session.path, session.cwd)))
+
+const sessionRow = (key: string, session: CatalogSession, text: Redact): SessionRow => {
   const { cwd, format, id, indexed, modifiedMs, path, sizeBytes, timestamp } = session
   return {
     key,
@@ -27,45 +32,59 @@ export const sessionRow = (key: string, session: CatalogSession, text: (text: st
   }
 }
 
-/** Columns of what was said first. */
-const SAYS = 120
-/** Larger sessions are read as far as it takes to know whose they are, and no further. */
-const COUNTED_BYTES = 16 << 20
+/** Columns of the excerpt of the first user message. */
+const EXCERPT = 120
+/** Of larger sessions only the beginning is read, until the role is known. */
+const WHOLE_BYTES = 16 << 20
 
-/** Reads the session once, for its name, how many messages it has, and whose it is. */
-export const summaryOf = Effect.fnUntraced(function* (
+/** Unknown keys are left out. */
+export const summaries = (
+  { byKey, redactor }: ListedSessions,
+  keys: ReadonlyArray<string>
+): Effect.Effect<ReadonlyArray<SessionSummary>, never, SessionSource> =>
+  Effect.forEach(
+    keys.slice(0, MOST_AT_ONCE).flatMap((key) => {
+      const ref = byKey.get(key)
+      return ref === undefined ? [] : [{ key, ref }]
+    }),
+    ({ key, ref }) => summaryOf(key, ref, redactor),
+    { concurrency: 4 }
+  )
+
+/** Reads the session once: its name, number of messages, role and first user message. */
+const summaryOf = Effect.fnUntraced(function* (
   key: string,
   ref: CatalogSession,
   redactor: Redactor | undefined
 ): Effect.fn.Return<SessionSummary, never, SessionSource> {
   const source = yield* SessionSource
   const opening = new SessionRole.Opening()
-  const isCounted = ref.sizeBytes <= COUNTED_BYTES
-  const told = new ToldHosts(ref, redactor)
+  const isWhole = ref.sizeBytes <= WHOLE_BYTES
+  const scope = new ScopeBuilder(ref, redactor)
   let messages = 0
   let named: SessionEntry | undefined
   const problem = yield* Stream.runForEachWhile(source.lines(ref), (line) =>
     Effect.sync(() => {
       if (!opening.complete) opening.push(line)
-      if (line instanceof HeaderLine) told.header(line.decode())
+      if (line instanceof HeaderLine) scope.header(line.decode())
       if (line instanceof SessionEntry) {
-        told.push(line)
+        scope.push(line)
         if (line.type === "message") messages++
         if (line.type === "session_info") named = line
       }
-      return isCounted || !opening.complete
+      return isWhole || !opening.complete
     })
   ).pipe(
     Effect.as(undefined),
     Effect.catch(({ reason }) => Effect.succeed(reason)),
     Effect.catchDefect((defect) => Effect.succeed(String(defect)))
   )
-  const texts = told.scope()
-  const text = (value: string): string => texts?.text(value) ?? value
+  const redaction = scope.scope()
+  const text = (value: string): string => redaction?.text(value) ?? value
   if (problem !== undefined) return { key, problem: text(problem) }
   const { rig, role } = SessionRole.detect(opening, { path: ref.path })
-  // Of a session that was not read whole nobody knows which machines it names.
-  const says = isCounted ? TerminalText.line(text(opening.firstUserTexts[0] ?? ""), SAYS) : ""
+  // Redaction of messages needs the whole session: see ScopeBuilder.
+  const says = isWhole ? TerminalText.line(text(opening.firstUserTexts[0] ?? ""), EXCERPT) : ""
   const name = ref.indexed?.name ?? (named === undefined ? undefined : stringAt(named.decode(), "name")?.trim())
   return {
     key,
@@ -73,6 +92,6 @@ export const summaryOf = Effect.fnUntraced(function* (
     ...(rig === undefined ? {} : { rig: text(rig) }),
     ...(name === undefined || name === "" ? {} : { name: text(name) }),
     ...(says === "" ? {} : { says }),
-    ...(isCounted ? { messages } : {})
+    ...(isWhole ? { messages } : {})
   }
 })

@@ -1,10 +1,10 @@
 /** Damage that the doctor finds, and how stores stand. */
 import { type JSX } from "preact"
 import { useEffect, useState } from "preact/hooks"
-import type * as ViewModel from "../../src/ViewModel.ts"
-import * as Address from "./Address.ts"
-import { Link, Waiting, useLoaded, usePage } from "./Page.tsx"
-import { Text, counted, timeOf } from "./Text.tsx"
+import type * as ViewModel from "../../../src/ViewModel.ts"
+import * as Address from "../Address.ts"
+import { Link, Waiting, useLoaded, usePage } from "../Page.tsx"
+import { Text, counted, timeOf } from "../parts/Text.tsx"
 
 export const SessionHealthView = ({ sessionKey }: { readonly sessionKey: string }): JSX.Element => {
   const { answers } = usePage()

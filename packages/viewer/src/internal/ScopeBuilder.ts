@@ -1,16 +1,17 @@
-/** What only a whole session can tell of how its texts are redacted. */
+/** Collects what the redaction of a session depends on: its paths, and texts that name machines. */
 import { type CatalogSession } from "@pi-sessions/catalog/CatalogSession"
 import { type JsonObject, stringAt } from "@pi-sessions/core/Json"
 import { type SessionEntry } from "@pi-sessions/core/SessionLine"
 import { usersOf } from "@pi-sessions/redaction/PersonalNames"
 import { type RedactionScope, type Redactor } from "@pi-sessions/redaction/Redactor"
-import { stringsOf } from "./seenPayload.ts"
+import { stringsOf } from "./redactedPayload.ts"
 
-/** Learns the machines that the session's prompts name beside its users: only lines that name such a user are decoded. */
-export class ToldHosts {
+/** Machines are named in shell prompts such as `user@host`; only lines with a known user before `@` are decoded. */
+export class ScopeBuilder {
   readonly #redactor: Redactor | undefined
   readonly #paths: Array<string>
   readonly #texts: Array<string> = []
+  /** `user@` for each user in the paths. */
   #needles: ReadonlyArray<string> = []
 
   constructor(ref: CatalogSession, redactor: Redactor | undefined) {
@@ -33,6 +34,7 @@ export class ToldHosts {
     }
   }
 
+  /** Call after the header and all entries. */
   scope(): RedactionScope | undefined {
     return this.#redactor?.scope(this.#paths, this.#texts)
   }

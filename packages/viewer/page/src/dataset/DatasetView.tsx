@@ -1,10 +1,10 @@
 /** A dataset: how it came to be what it is, and what is in it. */
 import { type JSX } from "preact"
 import { useState } from "preact/hooks"
-import type * as ViewModel from "../../src/ViewModel.ts"
-import { Waiting, useLoaded, usePage } from "./Page.tsx"
-import { Bars, Columns, Funnel } from "./Plots.tsx"
-import { Text, counted, sizeOf } from "./Text.tsx"
+import type * as ViewModel from "../../../src/ViewModel.ts"
+import { Waiting, useLoaded, usePage } from "../Page.tsx"
+import { Bars, Columns, Funnel } from "../parts/Plots.tsx"
+import { Text, counted, sizeOf } from "../parts/Text.tsx"
 
 export const DatasetView = (): JSX.Element => {
   const { answers } = usePage()

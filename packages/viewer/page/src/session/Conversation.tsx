@@ -1,13 +1,13 @@
 /** The entries of one branch, one below the other. */
 import { type JSX, type Ref } from "preact"
 import { useCallback, useEffect, useImperativeHandle, useMemo, useRef, useState } from "preact/hooks"
-import type * as ViewModel from "../../src/ViewModel.ts"
-import { Waiting, useLoaded, usePage } from "./Page.tsx"
+import type * as ViewModel from "../../../src/ViewModel.ts"
+import { Waiting, useLoaded, usePage } from "../Page.tsx"
 import { EntryCard } from "./EntryCard.tsx"
-import { useKeys } from "./Keys.tsx"
+import { useKeys } from "../Keys.tsx"
 import { Ranges } from "./Ranges.ts"
-import { type ListHandle, VirtualList } from "./VirtualList.tsx"
-import { useEntries } from "./useEntries.ts"
+import { type ListHandle, VirtualList } from "../list/VirtualList.tsx"
+import { useEntries } from "../answers/useEntries.ts"
 
 /** What is fetched beyond the rows in sight, on each side. */
 const AHEAD = 25

@@ -1,11 +1,11 @@
-/** Payloads without secrets and names of people, with what the viewer needs left as it is: ids of entries, pictures. */
+/** Redacts payloads, but keeps what the viewer needs: ids of entries, types and pictures. */
 import { type Json, type JsonObject, isArray, isObject, objectAt, stringAt } from "@pi-sessions/core/Json"
 import { type RedactionScope } from "@pi-sessions/redaction/Redactor"
 
-/** Members that name entries, or say what the payload is. */
-const NAMING = ["id", "parentId", "targetId", "fromId", "firstKeptEntryId", "type"] as const
+/** Members with ids of entries, and the type. */
+const KEPT = ["id", "parentId", "targetId", "fromId", "firstKeptEntryId", "type"] as const
 
-/** The payload with its pictures' data replaced, in the order in which they stand. */
+/** Replaces the data of the payload's pictures, in order. */
 const withPictures = (payload: JsonObject, replace: (data: string) => string): JsonObject => {
   const replaced = (holder: JsonObject): JsonObject => {
     const { content } = holder
@@ -25,8 +25,8 @@ const withPictures = (payload: JsonObject, replace: (data: string) => string): J
 const isPicture = (block: Json): block is JsonObject =>
   isObject(block) && block["type"] === "image" && typeof block["data"] === "string"
 
-/** `isEntry` tells whether an id is that of an entry of the session: those stay, or nothing could be found again. */
-export const seenPayload = (
+/** Ids for which `isEntry` is true are kept. */
+export const redactedPayload = (
   payload: JsonObject,
   scope: RedactionScope,
   isEntry: (id: string) => boolean
@@ -39,25 +39,25 @@ export const seenPayload = (
     })
   )
   const kept: { [key: string]: Json } = {}
-  for (const key of NAMING) {
+  for (const key of KEPT) {
     const value = stringAt(payload, key)
     if (value !== undefined && (key === "type" || isEntry(value))) kept[key] = value
   }
-  const seen: JsonObject = { ...redacted, ...kept }
-  if (pictures.length === 0) return seen
+  const result: JsonObject = { ...redacted, ...kept }
+  if (pictures.length === 0) return result
   let at = 0
-  return withPictures(seen, () => pictures[at++] ?? "")
+  return withPictures(result, () => pictures[at++] ?? "")
 }
 
-/** Every string in a value, in no order. */
+/** All strings in a value, in any order. */
 export const stringsOf = (value: Json): ReadonlyArray<string> => {
   const found: Array<string> = []
-  const left: Array<Json> = [value]
-  while (left.length > 0) {
-    const next = left.pop()
+  const pending: Array<Json> = [value]
+  while (pending.length > 0) {
+    const next = pending.pop()
     if (typeof next === "string") found.push(next)
-    else if (isArray(next)) for (const one of next) left.push(one)
-    else if (isObject(next)) for (const one of Object.values(next)) if (one !== undefined) left.push(one)
+    else if (isArray(next)) for (const one of next) pending.push(one)
+    else if (isObject(next)) for (const one of Object.values(next)) if (one !== undefined) pending.push(one)
   }
   return found
 }

@@ -1,6 +1,6 @@
 /** Accept and reject, for a session or an entry of one. */
 import { type JSX } from "preact"
-import { usePage } from "./Page.tsx"
+import { usePage } from "../Page.tsx"
 
 export const MarkButtons = (props: {
   readonly session: string

@@ -1,6 +1,6 @@
 /**
- * A session as the viewer holds it: of a file the envelopes alone, each with the place where its bytes lie; they are read
- * when somebody asks. Sessions in containers and databases, and those of old versions, are held whole.
+ * An open session. Of a current session file, only envelopes and byte offsets are in memory; payloads are read on request.
+ * Sessions in containers and databases, and files of old versions, are in memory whole.
  */
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
@@ -21,25 +21,26 @@ import { NotASession, SessionFileError, fromPlatform } from "@pi-sessions/sessio
 import { SessionSource } from "@pi-sessions/session-file/SessionSource"
 import * as EntryFilter from "@pi-sessions/report/EntryFilter"
 import { shallow } from "@pi-sessions/report/ShownJson"
-import { ToldHosts } from "./ToldHosts.ts"
-import { type Sight, ViewedEntry } from "./ViewedEntry.ts"
-import { seenPayload } from "./seenPayload.ts"
+import { type Redact } from "./ListedSessions.ts"
+import { ScopeBuilder } from "./ScopeBuilder.ts"
+import { type EntryAccess, ViewedEntry } from "./ViewedEntry.ts"
+import { redactedPayload } from "./redactedPayload.ts"
 
 export interface ViewedSession {
   readonly ref: CatalogSession
-  /** In the current version; payloads of its entries are redacted. */
+  /** In the current version, with redacted entries. */
   readonly tree: SessionTree
-  /** As the file has it, redacted. */
+  /** The header in the file, redacted. */
   readonly header: JsonObject
   readonly entries: ReadonlyArray<ViewedEntry>
   readonly damageByLine: ReadonlyMap<number, ReadonlyArray<SessionDiagnostic>>
   readonly damages: number
-  /** A text that belongs to the session, as it may be seen. */
-  readonly text: (text: string) => string
+  /** Redacts a text about the session. */
+  readonly text: Redact
   readonly filterFacts: EntryFilter.FilterFacts
 }
 
-/** Memory that is let go of with each chunk is not had back at once: small ones cost no time, and less of it. */
+/** Small chunks: the memory of large ones is not released at once. */
 const CHUNK_BYTES = 1 << 18
 
 /** Opens a session until the scope closes. */
@@ -57,58 +58,58 @@ export const open = Effect.fn("viewedSession.open")(function* (
   }
   const source = yield* SessionSource
   const whole = yield* source.read(ref)
-  const told = new ToldHosts(ref, redactor)
+  const scope = new ScopeBuilder(ref, redactor)
   const header = whole.header?.decode() ?? {}
-  told.header(header)
-  for (const entry of whole.tree.getEntries()) told.push(entry)
+  scope.header(header)
+  for (const entry of whole.tree.getEntries()) scope.push(entry)
   const session = SessionMigration.toCurrent(whole)
-  const sight = new SessionSight(undefined)
-  const entries = session.tree.getEntries().map((entry, index) => new ViewedEntry(entry, index, sight))
+  const access = new SessionAccess(undefined)
+  const entries = session.tree.getEntries().map((entry, index) => new ViewedEntry(entry, index, access))
   const last = session.lines.findLastIndex((line) => line instanceof SessionEntry)
   const after = session.lines.slice(last + 1)
-  return assemble(ref, { header, entries, after, diagnostics: session.diagnostics, sight, scope: told.scope() })
+  return assemble(ref, { header, entries, after, diagnostics: session.diagnostics, access, scope: scope.scope() })
 })
 
-/** Redacts once the whole session is known: whose it is, and which ids are those of its entries. */
-class SessionSight implements Sight {
-  readonly read: Sight["read"]
+/** Redacts by `scope` and `tree`, which are set when the whole session is known. */
+class SessionAccess implements EntryAccess {
+  readonly read: EntryAccess["read"]
   scope: RedactionScope | undefined
   tree: SessionTree | undefined
 
-  constructor(read: Sight["read"]) {
+  constructor(read: EntryAccess["read"]) {
     this.read = read
   }
 
-  seen(payload: JsonObject): JsonObject {
+  redact(payload: JsonObject): JsonObject {
     const { scope, tree } = this
-    // One entry of which nothing can be made would take those with it that are asked for together.
+    // An entry nested too deeply must not make the answer with its neighbours fail.
     const whole = shallow(payload)
-    return scope === undefined ? whole : seenPayload(whole, scope, (id) => tree?.getEntry(id) !== undefined)
+    return scope === undefined ? whole : redactedPayload(whole, scope, (id) => tree?.getEntry(id) !== undefined)
   }
 }
 
-/** Undefined where the session is of a version that is read whole. */
+/** Undefined if the file is of an old version. */
 const openPaged = Effect.fnUntraced(function* (ref: CatalogSession, redactor: Redactor | undefined) {
   const fs = yield* FileSystem.FileSystem
   const file = yield* fileBytes(ref.path)
   const reader = new SessionReader()
-  const told = new ToldHosts(ref, redactor)
-  const sight = new SessionSight(file.read)
+  const scope = new ScopeBuilder(ref, redactor)
+  const access = new SessionAccess(file.read)
   const entries: Array<ViewedEntry> = []
   let after: Array<SessionLine> = []
   let header: HeaderLine | undefined
   const take = (lines: ReadonlyArray<SessionLine>): void => {
     for (const line of lines) {
       if (line instanceof SessionEntry) {
-        told.push(line)
-        // Without the chunk that it was read from.
-        entries.push(new ViewedEntry(line, entries.length, sight))
+        scope.push(line)
+        // A ViewedEntry does not hold the chunk that it was read from.
+        entries.push(new ViewedEntry(line, entries.length, access))
         after = []
       } else if (line instanceof ValueLine) {
         after.push(line)
       } else if (header === undefined && reader.header !== undefined) {
         header = reader.header
-        told.header(header.decode())
+        scope.header(header.decode())
       }
     }
   }
@@ -121,12 +122,12 @@ const openPaged = Effect.fnUntraced(function* (ref: CatalogSession, redactor: Re
   if (reader.header === undefined) return yield* new NotASession({ path: ref.path, line: 1, byteOffset: 0 })
   if (!isCurrent(reader.header)) return undefined
   const { diagnostics } = reader
-  return assemble(ref, { header: reader.header.decode(), entries, after, diagnostics, sight, scope: told.scope() })
+  return assemble(ref, { header: reader.header.decode(), entries, after, diagnostics, access, scope: scope.scope() })
 })
 
 const isCurrent = (header: HeaderLine): boolean => versionOf(header.decode()) === CURRENT_VERSION
 
-/** Reads pieces of a file, which stays the same file whatever its name is given to. */
+/** Reads pieces of a file by one descriptor, so that a new file of that name does not matter. */
 const fileBytes = Effect.fnUntraced(function* (path: string) {
   const failed = (cause: unknown) => new SessionFileError({ path, operation: "read", reason: String(cause) })
   const descriptor = yield* Effect.acquireRelease(
@@ -134,6 +135,7 @@ const fileBytes = Effect.fnUntraced(function* (path: string) {
     (descriptor) => Effect.sync(() => Fs.closeSync(descriptor))
   )
   let memory = new Uint8Array(1 << 16)
+  /** Reuses the memory of the call before. */
   const read = (byteOffset: number, length: number): Uint8Array => {
     if (memory.length < length) memory = new Uint8Array(Math.max(length, 2 * memory.length))
     let used = 0
@@ -150,22 +152,21 @@ const fileBytes = Effect.fnUntraced(function* (path: string) {
 interface Read {
   readonly header: JsonObject
   readonly entries: ReadonlyArray<ViewedEntry>
-  /** What follows them in the file, which may leave Pi without a leaf. */
+  /** Lines after the last entry: they decide whether Pi has a leaf. */
   readonly after: ReadonlyArray<SessionLine>
-  /** Of the reader. */
   readonly diagnostics: ReadonlyArray<SessionDiagnostic>
-  readonly sight: SessionSight
+  readonly access: SessionAccess
   readonly scope: RedactionScope | undefined
 }
 
-const assemble = (ref: CatalogSession, { after, diagnostics, entries, header, scope, sight }: Read): ViewedSession => {
+const assemble = (ref: CatalogSession, { after, diagnostics, entries, header, scope, access }: Read): ViewedSession => {
   const session = Session.fromLines([...entries, ...after], diagnostics)
-  sight.tree = session.tree
-  sight.scope = scope
+  access.tree = session.tree
+  access.scope = scope
   return {
     ref,
     tree: session.tree,
-    header: sight.seen(header),
+    header: access.redact(header),
     entries,
     damageByLine: Map.groupBy(session.diagnostics, ({ line }) => line),
     damages: session.diagnostics.length,
@@ -174,7 +175,7 @@ const assemble = (ref: CatalogSession, { after, diagnostics, entries, header, sc
   }
 }
 
-/** Whether an answer only calls tools is read from the answer once. */
+/** Reads each answer at most once. */
 const filterFacts = (tree: SessionTree, entries: number): EntryFilter.FilterFacts => {
   const known = new Uint8Array(entries)
   return {

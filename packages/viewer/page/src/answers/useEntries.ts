@@ -1,6 +1,6 @@
 /** Entries as they come into sight: asked for in ranges, kept while they are near. */
 import { useEffect, useMemo, useState } from "preact/hooks"
-import type * as ViewModel from "../../src/ViewModel.ts"
+import type * as ViewModel from "../../../src/ViewModel.ts"
 import { type Answers } from "./Answers.ts"
 
 /** More rows than that are forgotten, those that were asked for first. */

@@ -1,5 +1,5 @@
 /** Where the page has its answers from: the server that gave it out, or the very file that it stands in. */
-import type * as ViewModel from "../../src/ViewModel.ts"
+import type * as ViewModel from "../../../src/ViewModel.ts"
 
 export interface Answers {
   /** Asks for what stands at an address below `api/`. */

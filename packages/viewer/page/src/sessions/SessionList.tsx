@@ -1,13 +1,13 @@
 /** All sessions, and what a search finds in them. */
 import { type JSX } from "preact"
 import { useMemo, useRef, useState } from "preact/hooks"
-import type * as ViewModel from "../../src/ViewModel.ts"
-import * as Address from "./Address.ts"
-import { Link, Waiting, useLoaded, usePage } from "./Page.tsx"
-import { useKeys } from "./Keys.tsx"
-import { MarkButtons } from "./MarkButtons.tsx"
-import { Text, counted, sizeOf, timeOf } from "./Text.tsx"
-import { type ListHandle, VirtualList } from "./VirtualList.tsx"
+import type * as ViewModel from "../../../src/ViewModel.ts"
+import * as Address from "../Address.ts"
+import { Link, Waiting, useLoaded, usePage } from "../Page.tsx"
+import { useKeys } from "../Keys.tsx"
+import { MarkButtons } from "../parts/MarkButtons.tsx"
+import { Text, counted, sizeOf, timeOf } from "../parts/Text.tsx"
+import { type ListHandle, VirtualList } from "../list/VirtualList.tsx"
 
 const SORTS = ["newest", "largest", "directory"] as const
 type Sort = (typeof SORTS)[number]

@@ -1,15 +1,15 @@
 /** What Pi recorded, and beside it the training sample that extract makes of it: entry by entry. */
 import { type JSX } from "preact"
 import { useCallback, useMemo, useState } from "preact/hooks"
-import type * as ViewModel from "../../src/ViewModel.ts"
-import { Waiting, useLoaded, usePage } from "./Page.tsx"
-import { textOf } from "./Answers.ts"
-import { nameOfKind } from "./EntryCard.tsx"
-import { useKeys } from "./Keys.tsx"
-import { LISTED } from "./Pieces.tsx"
-import { Text, counted } from "./Text.tsx"
-import { VirtualList } from "./VirtualList.tsx"
-import { useEntries } from "./useEntries.ts"
+import type * as ViewModel from "../../../src/ViewModel.ts"
+import { Waiting, useLoaded, usePage } from "../Page.tsx"
+import { textOf } from "../answers/Answers.ts"
+import { nameOfKind } from "../session/EntryCard.tsx"
+import { useKeys } from "../Keys.tsx"
+import { LISTED } from "../parts/Pieces.tsx"
+import { Text, counted } from "../parts/Text.tsx"
+import { VirtualList } from "../list/VirtualList.tsx"
+import { useEntries } from "../answers/useEntries.ts"
 
 interface Props {
   readonly session: ViewModel.SessionPage

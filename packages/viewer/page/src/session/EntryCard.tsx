@@ -1,11 +1,11 @@
 /** One entry of a conversation: who, when, and what it holds; thinking and output of tools closed until they are wanted. */
 import { type JSX } from "preact"
 import { useEffect, useState } from "preact/hooks"
-import type * as ViewModel from "../../src/ViewModel.ts"
-import { usePage } from "./Page.tsx"
-import { Diff, Terminal, Text, counted, sizeOf, timeOf } from "./Text.tsx"
-import { MarkButtons } from "./MarkButtons.tsx"
-import { LongList, LongText } from "./Pieces.tsx"
+import type * as ViewModel from "../../../src/ViewModel.ts"
+import { usePage } from "../Page.tsx"
+import { Diff, Terminal, Text, counted, sizeOf, timeOf } from "../parts/Text.tsx"
+import { MarkButtons } from "../parts/MarkButtons.tsx"
+import { LongList, LongText } from "../parts/Pieces.tsx"
 
 const NAMES: { readonly [Kind in ViewModel.EntryRow["kind"]]: string } = {
   session: "session",

@@ -1,6 +1,6 @@
 /** Pictures of numbers, each with the numbers as text beside. */
 import { type JSX } from "preact"
-import type * as ViewModel from "../../src/ViewModel.ts"
+import type * as ViewModel from "../../../src/ViewModel.ts"
 import { Text } from "./Text.tsx"
 
 type Counts = ReadonlyArray<readonly [string, number]>

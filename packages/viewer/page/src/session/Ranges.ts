@@ -1,5 +1,5 @@
 /** Entries of a branch by their place on it, from the ranges that the server tells. */
-import type * as ViewModel from "../../src/ViewModel.ts"
+import type * as ViewModel from "../../../src/ViewModel.ts"
 
 export class Ranges {
   readonly count: number

@@ -1,11 +1,11 @@
 /** The session's tree as a picture: a row for each entry or run of entries, its branches drawn beside. */
 import { type JSX } from "preact"
 import { useEffect, useMemo, useRef, useState } from "preact/hooks"
-import type * as ViewModel from "../../src/ViewModel.ts"
-import { type Page, Waiting, usePage } from "./Page.tsx"
-import { useKeys } from "./Keys.tsx"
-import { Text } from "./Text.tsx"
-import { type ListHandle, VirtualList } from "./VirtualList.tsx"
+import type * as ViewModel from "../../../src/ViewModel.ts"
+import { type Page, Waiting, usePage } from "../Page.tsx"
+import { useKeys } from "../Keys.tsx"
+import { Text } from "../parts/Text.tsx"
+import { type ListHandle, VirtualList } from "../list/VirtualList.tsx"
 
 const ROW_PIXELS = 26
 const COLUMN_PIXELS = 12

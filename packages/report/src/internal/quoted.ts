@@ -1,2 +1,0 @@
-/** A name in quotation marks, as it reads. */
-export const quoted = (name: string): string => `"${name}"`

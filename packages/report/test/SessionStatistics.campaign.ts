@@ -1,0 +1,2 @@
+/** Counts of walks through both Pis, compared with the real Pis. */
+import "./SessionStatistics.test.ts"

@@ -1,0 +1,2 @@
+/** The width of every code point. */
+import "./TerminalText.test.ts"

@@ -1,0 +1,2 @@
+/** Timelines of 100,000 entries and of walks through both Pis. */
+import "./Timeline.test.ts"

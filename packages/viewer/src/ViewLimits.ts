@@ -1,0 +1,11 @@
+/** Limits on what the viewer reads, and on the size of its answers. */
+
+/** Samples and health need the whole session in memory; both are refused above this size, in bytes. */
+export const WHOLE_BYTES = 64 << 20
+export const TOO_LARGE = `larger than ${WHOLE_BYTES >> 20} MiB, so it is not read whole here; the commands show --as and doctor do`
+
+/** Entries, rows of a tree, sessions or lines in one answer. */
+export const MOST_AT_ONCE = 500
+
+/** Places in the answer to a search. */
+export const MOST_HITS = 100
