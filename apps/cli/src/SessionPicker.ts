@@ -20,7 +20,7 @@ import * as SessionReference from "@pi-sessions/catalog/SessionReference"
 import * as TerminalText from "@pi-sessions/report/TerminalText"
 import { CommandFailed, UsageError } from "./Exit.ts"
 import { Invocation } from "./Invocation.ts"
-import * as PointInTime from "./PointInTime.ts"
+import * as PointInTime from "./flags/PointInTime.ts"
 
 /** The person left the list without choosing: exit code 130, and nothing to say. */
 export class NothingChosen extends Schema.TaggedError<NothingChosen>()("NothingChosen", {}) {

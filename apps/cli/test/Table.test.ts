@@ -1,7 +1,7 @@
 /** Tables hold words of sessions: none of them may steer the terminal or push its column aside. */
 import { assert, describe, it } from "@effect/vitest"
 import * as TerminalText from "@pi-sessions/report/TerminalText"
-import * as Table from "../src/Table.ts"
+import * as Table from "../src/print/Table.ts"
 
 describe("a table", () => {
   it("shows what would steer the terminal, in columns that stay in line", () => {

@@ -23,7 +23,7 @@ export const doctor = Command.make(
   },
   (input) =>
     Effect.flatMap(
-      Effect.promise(() => import("./doctor/examine.ts")),
+      Effect.promise(() => import("./doctor/run.ts")),
       (command) => command.run(input)
     )
 ).pipe(

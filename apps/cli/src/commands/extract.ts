@@ -252,7 +252,7 @@ export type SameInput = Omit<Input, "plan" | "shard" | "workers" | "sessionTimeo
 
 export const extract = Command.make("extract", flags, (input) =>
   Effect.flatMap(
-    Effect.promise(() => import("./extract/runExtract.ts")),
+    Effect.promise(() => import("./extract/run.ts")),
     (command) => command.run(input)
   )
 ).pipe(

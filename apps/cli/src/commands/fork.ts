@@ -37,7 +37,7 @@ export const fork = Command.make(
   },
   (input) =>
     Effect.flatMap(
-      Effect.promise(() => import("./fork/write.ts")),
+      Effect.promise(() => import("./fork/run.ts")),
       (command) => command.run(input)
     )
 ).pipe(

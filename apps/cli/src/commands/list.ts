@@ -53,7 +53,7 @@ export const list = Command.make(
   },
   (input) =>
     Effect.flatMap(
-      Effect.promise(() => import("./list/listSessions.ts")),
+      Effect.promise(() => import("./list/run.ts")),
       (command) => command.run(input)
     )
 ).pipe(

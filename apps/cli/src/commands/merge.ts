@@ -16,7 +16,7 @@ export type MergeInput = Command.Command.Config.Infer<typeof input>
 
 export const merge = Command.make("merge", input, (given) =>
   Effect.flatMap(
-    Effect.promise(() => import("./extract/runMerge.ts")),
+    Effect.promise(() => import("./merge/run.ts")),
     (command) => command.run(given)
   )
 ).pipe(

@@ -69,7 +69,7 @@ export const search = Command.make(
   },
   (input) =>
     Effect.flatMap(
-      Effect.promise(() => import("./search/searchSessions.ts")),
+      Effect.promise(() => import("./search/run.ts")),
       (command) => command.run(input)
     )
 ).pipe(

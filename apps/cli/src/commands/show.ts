@@ -87,7 +87,7 @@ export const show = Command.make(
   },
   (input) =>
     Effect.flatMap(
-      Effect.promise(() => import("./show/print.ts")),
+      Effect.promise(() => import("./show/run.ts")),
       (command) => command.run(input)
     )
 ).pipe(

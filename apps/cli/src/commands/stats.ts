@@ -78,7 +78,7 @@ export const stats = Command.make(
   },
   (input) =>
     Effect.flatMap(
-      Effect.promise(() => import("./stats/countSessions.ts")),
+      Effect.promise(() => import("./stats/run.ts")),
       (command) => command.run(input)
     )
 ).pipe(

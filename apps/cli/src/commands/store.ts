@@ -38,7 +38,7 @@ const migrate = Command.make(
     ),
     json
   },
-  lazily(() => import("./store/migrate.ts"))
+  lazily(() => import("./store/migrate/run.ts"))
 ).pipe(
   Command.withDescription("Put sessions into containers beside their files, which stay as they are"),
   Command.withExamples([
@@ -65,7 +65,7 @@ const rollback = Command.make(
     ),
     json
   },
-  lazily(() => import("./store/rollback.ts"))
+  lazily(() => import("./store/rollback/run.ts"))
 ).pipe(
   Command.withDescription("Leave a container: every entry is in a file again, whose path is printed"),
   Command.withExamples([
@@ -79,7 +79,7 @@ const rollback = Command.make(
 const verify = Command.make(
   "verify",
   { paths, json },
-  lazily(() => import("./store/verify.ts"))
+  lazily(() => import("./store/verify/run.ts"))
 ).pipe(
   Command.withDescription("Read everything and print each broken invariant with its file and byte; exit 1 when any is"),
   Command.withExamples([
@@ -90,7 +90,7 @@ const verify = Command.make(
 const checkpoint = Command.make(
   "checkpoint",
   { paths, json },
-  lazily(() => import("./store/checkpoint.ts"))
+  lazily(() => import("./store/checkpoint/run.ts"))
 ).pipe(
   Command.withDescription("Mend what an interrupted writer left, seal, index, and write a checkpoint"),
   Command.withExamples([
@@ -101,7 +101,7 @@ const checkpoint = Command.make(
 const stat = Command.make(
   "stat",
   { paths, json },
-  lazily(() => import("./store/stat.ts"))
+  lazily(() => import("./store/stat/run.ts"))
 ).pipe(
   Command.withDescription("Tell what stores hold, how large they are, and which store of a session is the active one"),
   Command.withExamples([
@@ -132,7 +132,7 @@ const exportSession = Command.make(
       Flag.withDefault(false)
     )
   },
-  lazily(() => import("./store/export.ts"))
+  lazily(() => import("./store/export/run.ts"))
 ).pipe(
   Command.withDescription("Write a session's JSONL, byte for byte, from whichever store is its active one"),
   Command.withExamples([
@@ -149,7 +149,7 @@ const activate = Command.make(
     ),
     json
   },
-  lazily(() => import("./store/activate.ts"))
+  lazily(() => import("./store/activate/run.ts"))
 ).pipe(
   Command.withDescription("Make a container that lost its marker the active store of its session again"),
   Command.withExamples([

@@ -30,7 +30,7 @@ export const tree = Command.make(
   },
   (input) =>
     Effect.flatMap(
-      Effect.promise(() => import("./tree/print.ts")),
+      Effect.promise(() => import("./tree/run.ts")),
       (command) => command.run(input)
     )
 ).pipe(

@@ -37,7 +37,7 @@ export type Input = Command.Command.Config.Infer<typeof args>
 
 export const validate = Command.make("validate", args, (input) =>
   Effect.flatMap(
-    Effect.promise(() => import("./validate/validateDataset.ts")),
+    Effect.promise(() => import("./validate/run.ts")),
     (command) => command.run(input)
   )
 ).pipe(

@@ -12,11 +12,11 @@ import * as RequestContexts from "@pi-sessions/samples/RequestContexts"
 import { ToolDefinition } from "@pi-sessions/samples/ToolDefinition"
 import { CommandFailed, UsageError, tooSmall } from "../../Exit.ts"
 import { Invocation } from "../../Invocation.ts"
-import * as PointInTime from "../../PointInTime.ts"
+import * as PointInTime from "../../flags/PointInTime.ts"
 import { type SameInput } from "../extract.ts"
-import { directory, parseJson, readText } from "./namedFile.ts"
-import * as NamedModel from "./namedModel.ts"
-import { redactionOf } from "./redaction.ts"
+import { directory, parseJson, readText } from "../../flags/NamedFile.ts"
+import * as NamedModel from "../../flags/NamedModel.ts"
+import { redactionOf } from "../../flags/Redaction.ts"
 
 /** `0.1` or `time:2026-02-01`. */
 const splitRule = (text: string): Effect.Effect<SplitRule, UsageError> => {

@@ -16,7 +16,7 @@ import { VERSION } from "../../Version.ts"
 import * as StoredSessions from "../../StoredSessions.ts"
 import { type SameInput } from "../extract.ts"
 import { chosen } from "./chosenOptions.ts"
-import { checkOut } from "./namedFile.ts"
+import { checkOut } from "../../flags/NamedFile.ts"
 import * as Workers from "./workers.ts"
 
 const defaultOut = (rigs: ReadonlyArray<string>, roles: ReadonlyArray<string>): string => {

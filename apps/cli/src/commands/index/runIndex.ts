@@ -5,7 +5,7 @@ import * as TerminalText from "@pi-sessions/report/TerminalText"
 import { CommandFailed, UsageError } from "../../Exit.ts"
 import { Invocation } from "../../Invocation.ts"
 import * as StoredSessions from "../../StoredSessions.ts"
-import * as Table from "../../Table.ts"
+import * as Table from "../../print/Table.ts"
 
 export interface Input {
   readonly sessions: ReadonlyArray<string>
