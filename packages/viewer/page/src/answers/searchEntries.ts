@@ -1,10 +1,6 @@
 /** Searches the entries of a self-contained file, as they are shown. */
+import { AROUND_HIT, MOST_HITS } from "../../../src/ViewLimits.ts"
 import type * as ViewModel from "../../../src/ViewModel.ts"
-
-/** Places in the answer. */
-const MOST_HITS = 100
-/** Characters before and after a hit. */
-const AROUND = 80
 
 /** Ignores case. */
 export const searchEntries = (
@@ -23,9 +19,9 @@ export const searchEntries = (
         entryId: row.id,
         kind: row.kind,
         ...(row.time === undefined ? {} : { time: row.time }),
-        before: found.slice(Math.max(0, at - AROUND), at),
+        before: found.slice(Math.max(0, at - AROUND_HIT), at),
         found: found.slice(at, at + text.length),
-        after: found.slice(at + text.length, at + text.length + AROUND)
+        after: found.slice(at + text.length, at + text.length + AROUND_HIT)
       })
     }
   }

@@ -3,7 +3,6 @@ import { type ComponentChildren, type JSX } from "preact"
 
 export const Table = (props: {
   readonly heads: ReadonlyArray<string>
-  /** Rows. */
   readonly children: ComponentChildren
 }): JSX.Element => (
   <table>

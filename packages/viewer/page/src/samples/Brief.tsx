@@ -1,4 +1,4 @@
-/** The beginning of a text. */
+/** The beginning of a text of an entry or a turn. */
 import { type ComponentChildren, type JSX } from "preact"
 import { Text } from "../parts/Text.tsx"
 
