@@ -5,8 +5,9 @@
 import * as Schema from "effect/Schema"
 import { type JsonObject, isArray, isObject, objectAt, stringAt } from "@pi-sessions/core/Json"
 import { type SessionEntry } from "@pi-sessions/core/SessionLine"
+import { FILTER_NAMES } from "./EntryFilterName.ts"
 
-export const EntryFilter = Schema.Literals(["default", "no-tools", "user-only", "labeled-only", "all"])
+export const EntryFilter = Schema.Literals(FILTER_NAMES)
 export type EntryFilter = typeof EntryFilter.Type
 
 /** Facts about entries that are not in their envelopes. */

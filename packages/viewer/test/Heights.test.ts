@@ -1,3 +1,4 @@
+/** The data structures of long lists: heights of rows, and ranges of entries. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { Heights } from "../page/src/list/Heights.ts"
@@ -9,7 +10,7 @@ const Height = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 500 }))
 
 describe("heights of rows", () => {
   it.effect.prop(
-    "are what a plain sum says",
+    "agree with a plain sum",
     [Size, Height, Schema.Array(Schema.Tuple([Size, Height]))],
     ([count, guess, changes]) =>
       Effect.sync(() => {
@@ -36,7 +37,7 @@ describe("heights of rows", () => {
 const Index = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 60 }))
 
 describe("ranges", () => {
-  it.effect.prop("stand for the very indexes, by place and by entry", [Schema.Array(Index)], ([given]) =>
+  it.effect.prop("give back the indexes, as numbers, as text and by place", [Schema.Array(Index)], ([given]) =>
     Effect.sync(() => {
       const indexes = [...new Set(given)].sort((a, b) => a - b)
       const numbers = EntryRanges.of(indexes)

@@ -1,4 +1,4 @@
-/** What the viewer's server gives, to whom, and what it keeps to itself. */
+/** The viewer's server: who may ask, what it answers, and what it redacts. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as Fs from "node:fs"
@@ -16,7 +16,7 @@ interface Answer {
   readonly headers: IncomingHttpHeaders
 }
 
-/** Asks with exactly these headers: fetch would not let us say another Host. */
+/** Sends a request with any headers; fetch does not allow to set Host. */
 const ask = (
   url: string,
   {
@@ -50,8 +50,8 @@ const json = <A>(url: string): Effect.Effect<A> => Effect.map(ask(url), ({ body 
 const branches = Path.join(fixtures, "sessions/project/branches.jsonl")
 const key = keyOf(branches)
 
-describe("who is answered", () => {
-  it.live("nobody without the token, whatever else the address is", () =>
+describe("the guard", () => {
+  it.live("refuses requests without the token", () =>
     Effect.gen(function* () {
       const { origin, token, url } = yield* serve(yield* optionsOf(branches))
       assert.strictEqual((yield* ask(url)).status, 200)
@@ -71,7 +71,7 @@ describe("who is answered", () => {
     }).pipe(Effect.scoped, Effect.provide(services))
   )
 
-  it.live("nobody who calls this machine by another name", () =>
+  it.live("refuses other host names", () =>
     Effect.gen(function* () {
       const { url } = yield* serve(yield* optionsOf(branches))
       const { port } = new URL(url)
@@ -90,7 +90,7 @@ describe("who is answered", () => {
     }).pipe(Effect.scoped, Effect.provide(services))
   )
 
-  it.live("no other site's page, but whoever goes to this one", () =>
+  it.live("refuses requests of other sites, except visits of the page", () =>
     Effect.gen(function* () {
       const { origin, url } = yield* serve(yield* optionsOf(branches))
       const home = `${url}api/home`
@@ -111,7 +111,7 @@ describe("who is answered", () => {
     }).pipe(Effect.scoped, Effect.provide(services))
   )
 
-  it.live("with a policy under which nothing but the page's own script runs", () =>
+  it.live("sends a policy that allows only the page's own script", () =>
     Effect.gen(function* () {
       const { origin, url } = yield* serve(yield* optionsOf(branches))
       for (const at of [url, `${url}api/home`, `${url}nothing`, `${origin}/`]) {
@@ -131,8 +131,8 @@ describe("who is answered", () => {
   )
 })
 
-describe("what is not there", () => {
-  it.live("is told as such, and files of the machine are no addresses", () =>
+describe("an error", () => {
+  it.live("is 404 for unknown paths, also of files, and 400 for malformed questions", () =>
     Effect.gen(function* () {
       const { url } = yield* serve(yield* optionsOf(branches))
       const status = (path: string) => Effect.map(ask(url + path), (answer) => answer.status)
@@ -165,7 +165,7 @@ describe("what is not there", () => {
     }).pipe(Effect.scoped, Effect.provide(services))
   )
 
-  it.live("a session that is gone or is none any more does not end the server", () =>
+  it.live("is 422 for a session that was removed, replaced or truncated; the server goes on", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const file = Path.join(folder, "one.jsonl")
@@ -179,7 +179,6 @@ describe("what is not there", () => {
       assert.strictEqual((yield* ask(at)).status, 422)
       Fs.copyFileSync(branches, file)
       assert.strictEqual((yield* ask(at)).status, 200)
-      // Whoever cuts a file short while it is looked at gets an answer that says so.
       Fs.truncateSync(file, 400)
       const { body, status } = yield* ask(`${at}/entries?at=5-1`)
       assert.strictEqual(status, 422)
@@ -190,7 +189,7 @@ describe("what is not there", () => {
 })
 
 describe("a session", () => {
-  it.live("that grows is read again when it is opened again", () =>
+  it.live("that has grown is read again when it is opened again", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const file = Path.join(folder, "one.jsonl")
@@ -209,7 +208,7 @@ describe("a session", () => {
     }).pipe(Effect.scoped, Effect.provide(services))
   )
 
-  it.live("shows an entry on the branch that is shown, else on the active one, else on its own", () =>
+  it.live("shows an entry on the shown branch, else on the active branch, else on its own branch", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const user = (id: string, parentId: string | null) => ({
@@ -245,7 +244,7 @@ describe("a session", () => {
     }).pipe(Effect.scoped, Effect.provide(services))
   )
 
-  it.live("of every kind of damage has its tree and its entries", () =>
+  it.live("has a tree, entries, samples and health, with any damage", () =>
     Effect.gen(function* () {
       const { url } = yield* serve(yield* optionsOf(fixtures))
       const rows = yield* json<ReadonlyArray<ViewModel.SessionRow>>(`${url}api/sessions`)
@@ -274,7 +273,7 @@ describe("a session", () => {
 })
 
 describe("health", () => {
-  it.live("tells what the doctor finds, and how the store stands: state, checkpoint, ledger, broken invariants", () =>
+  it.live("has the findings of the doctor, and the store's state, checkpoint, ledger and broken invariants", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const file = Path.join(folder, "one.jsonl")
@@ -297,7 +296,7 @@ describe("health", () => {
       assert.strictEqual(store?.active?.format, "native_v2")
       assert.deepInclude(store?.ledger.at(-1), { phase: "completed", outcome: "ok" })
       assert.deepStrictEqual(store?.findings, [])
-      // It is read from the container as from a file.
+      // Entries are read from the container.
       assert.strictEqual((yield* json<ReadonlyArray<unknown>>(`${at}/entries?at=0-500`)).length, entryCount)
       const segment = Path.join(
         container?.path ?? "",
@@ -325,7 +324,7 @@ const USER = "annabelle"
 const HOST = "moonbase"
 const TIME = "2026-01-05T10:00:00.000Z"
 
-/** Each line of a key alone is no secret that a rule could know. */
+/** No single line of a key is a secret that a rule can find. */
 const pem = [
   "-----BEGIN RSA PRIVATE KEY-----",
   ...Array.from({ length: 12 }, (_, at) => `MIIEpAIBAAKCAQEA${"qW3rT5yU7iO9pA1sD".repeat(2)}${at}`),
@@ -430,7 +429,7 @@ const everyAnswer = Effect.fnUntraced(function* (url: string) {
 })
 
 describe("redaction", () => {
-  it.live("takes secrets and names out of every answer", () =>
+  it.live("removes secrets and names from every answer", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const file = writeSession(Path.join(folder, "home", USER, `s-${token}.jsonl`), secret())
@@ -439,7 +438,7 @@ describe("redaction", () => {
       assert.isAtLeast(answers.length, 30)
       for (const [path, { body, status }] of answers) {
         assert.strictEqual(status, 200, path)
-        // A sample is shown as it stands in the dataset, where each is redacted for itself.
+        // A sample is shown as in the dataset, where each is redacted on its own.
         const hosts = path.endsWith("/samples") ? [] : [HOST]
         for (const word of [token, USER, ...hosts, "qW3rT5yU7iO9pA1sD", "plain-words-42"])
           assert.notInclude(body, word, `${word} in ${path}`)
@@ -447,13 +446,13 @@ describe("redaction", () => {
       const entries = answers.find(([path]) => path.endsWith("whole=1"))?.[1].body ?? ""
       assert.include(entries, "[REDACTED:github-pat:")
       assert.include(entries, '"id":"e1"')
-      // What names entries stays, or nothing could be found again.
+      // Ids of entries are kept: the page needs them.
       const labelled = answers.find(([path]) => path === `api/sessions/${keyOf(file)}`)?.[1].body ?? ""
       assert.match(labelled, /"labels":\[\{"entry":1,"label":"keep \[REDACTED/u)
     }).pipe(Effect.scoped, Effect.provide(services))
   )
 
-  it.live("leaves ids of entries as they are, whatever they look like", () =>
+  it.live("keeps ids of entries, even if they look like secrets", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const file = writeSession(Path.join(folder, "one.jsonl"), [
@@ -477,7 +476,7 @@ describe("redaction", () => {
     }).pipe(Effect.scoped, Effect.provide(services))
   )
 
-  it.live("is off only where that was asked for", () =>
+  it.live("can be turned off", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       writeSession(Path.join(folder, "one.jsonl"), secret())
@@ -488,7 +487,7 @@ describe("redaction", () => {
     }).pipe(Effect.scoped, Effect.provide(services))
   )
 
-  it.live("finds no secret letter by letter", () =>
+  it.live("does not reveal a secret letter by letter through searches", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       writeSession(Path.join(folder, "one.jsonl"), secret())
@@ -507,7 +506,7 @@ describe("redaction", () => {
 const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
 describe("pictures", () => {
-  it.live("are given as data of types that cannot run, or not at all", () =>
+  it.live("are sent only if their type cannot contain scripts", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const image = (mimeType: string, data: string) => ({ type: "image", mimeType, data })
@@ -539,7 +538,7 @@ describe("pictures", () => {
 })
 
 describe("marks", () => {
-  it.live("are kept in their file, which no session is", () =>
+  it.live("are written to their file; sessions are not written", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const file = Path.join(folder, "state", "marks.json")
@@ -561,7 +560,7 @@ describe("marks", () => {
         kind: "pi-sessions/marks/1",
         sessions: { s1: { session: "accept" }, s2: { session: "reject" } }
       })
-      // What a form of another site can send is none of ours, and neither is what is no mark.
+      // A form of another site can send text/plain, but not JSON.
       assert.strictEqual((yield* mark({ session: "s3", mark: "accept" }, { "content-type": "text/plain" })).status, 403)
       assert.strictEqual((yield* mark("{")).status, 400)
       assert.strictEqual((yield* mark({ session: "s3", mark: "maybe" })).status, 400)
@@ -570,7 +569,7 @@ describe("marks", () => {
     }).pipe(Effect.scoped, Effect.provide(services))
   )
 
-  it.live("that many set at once are all kept", () =>
+  it.live("that are set at the same time are all kept", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const file = Path.join(folder, "marks.json")
@@ -590,7 +589,7 @@ describe("marks", () => {
     }).pipe(Effect.scoped, Effect.provide(services))
   )
 
-  it.live("are refused where there is no file for them, or it holds something else", () =>
+  it.live("fail without a file of marks, and with a file that has other content", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const body = JSON.stringify({ session: "s", mark: "accept" })
@@ -606,7 +605,7 @@ describe("marks", () => {
   )
 })
 
-/** A session of these messages, one after the other. */
+/** A session with one branch of these messages. */
 const talk = (messages: ReadonlyArray<unknown>, cwd = "/"): ReadonlyArray<object> => [
   { type: "session", version: 3, id: "s", timestamp: TIME, cwd },
   ...messages.map((message, at) => ({
@@ -618,9 +617,9 @@ const talk = (messages: ReadonlyArray<unknown>, cwd = "/"): ReadonlyArray<object
   }))
 ]
 
-describe("one entry that cannot be shown", () => {
+describe("an entry that is too large or too deep", () => {
   for (const redaction of ["on", "off"] as const) {
-    it.live(`keeps none of its neighbours from being shown, redaction ${redaction}`, () =>
+    it.live(`does not make answers with its neighbours fail, redaction ${redaction}`, () =>
       Effect.gen(function* () {
         const folder = yield* temporaryFolder
         const deep = 100_000
@@ -658,7 +657,7 @@ describe("one entry that cannot be shown", () => {
     )
   }
 
-  it.live("has no more parts and characters than a browser can draw", () =>
+  it.live("is cut to a size that a browser can draw", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const long = "x".repeat(1 << 20)
@@ -696,8 +695,8 @@ describe("one entry that cannot be shown", () => {
   )
 })
 
-describe("hostile questions and sessions", () => {
-  it.live("an entry that is its own ancestor has an end", () =>
+describe("hostile requests and sessions", () => {
+  it.live("an entry that is its own ancestor has a branch with an end", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const user = (id: string, parentId: string | null) => ({
@@ -723,7 +722,7 @@ describe("hostile questions and sessions", () => {
     }).pipe(Effect.scoped, Effect.provide(services))
   )
 
-  it.live("addresses that are none are refused, not stumbled over", () =>
+  it.live("malformed URLs and other methods are refused", () =>
     Effect.gen(function* () {
       const { origin, url } = yield* serve(yield* optionsOf(branches))
       for (const path of [
@@ -748,7 +747,7 @@ describe("hostile questions and sessions", () => {
     }).pipe(Effect.scoped, Effect.provide(services))
   )
 
-  it.live("a time that is a secret is not told with a place that was found", () =>
+  it.live("a secret in a timestamp does not appear in hits", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       writeSession(
@@ -762,7 +761,7 @@ describe("hostile questions and sessions", () => {
     }).pipe(Effect.scoped, Effect.provide(services))
   )
 
-  it.live("no secret of a path stands in what is said of a failure", () =>
+  it.live("error messages have no secret of a path", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const dataset = Path.join(folder, token, "data")
@@ -789,8 +788,8 @@ describe("hostile questions and sessions", () => {
   )
 })
 
-describe("the address without its last stroke", () => {
-  it.live("leads to the page, whose questions stand below it", () =>
+describe("the URL without its last slash", () => {
+  it.live("redirects to the page", () =>
     Effect.gen(function* () {
       const { origin, token, url } = yield* serve(yield* optionsOf(branches))
       const { headers, status } = yield* ask(`${origin}/${token}`)
@@ -802,7 +801,7 @@ describe("the address without its last stroke", () => {
 })
 
 describe("two servers", () => {
-  it.live("that keep marks in one file lose none of them", () =>
+  it.live("with the same file of marks lose none", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const marksFile = Path.join(folder, "marks.json")

@@ -1,4 +1,4 @@
-/** Sessions that are not in memory: the same entries, and the same tree, as of the session read whole. */
+/** Open sessions have the same entries and the same tree as sessions read whole. */
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
@@ -26,7 +26,7 @@ const isSame = Effect.fnUntraced(function* (path: string) {
   const whole = SessionMigration.toCurrent(Session.read(Fs.readFileSync(path)))
   if (whole.header === undefined) return false
   const viewed = yield* open(refOf(path), undefined)
-  const told = ({ tree }: Pick<Session.Session, "tree">) => ({
+  const factsOf = ({ tree }: Pick<Session.Session, "tree">) => ({
     entries: tree.getEntries().map((entry) => ({
       id: entry.id,
       parentId: entry.parentId,
@@ -42,7 +42,7 @@ const isSame = Effect.fnUntraced(function* (path: string) {
     leaves: tree.leaves().map(({ id }) => id),
     drawing: [...TreeDrawing.draw(tree)].map(TreeDrawing.textOf)
   })
-  assert.deepStrictEqual(told(viewed), told(whole), path)
+  assert.deepStrictEqual(factsOf(viewed), factsOf(whole), path)
   assert.deepStrictEqual(
     viewed.entries.map(({ index }) => index),
     viewed.entries.map((_, at) => at)
@@ -51,8 +51,8 @@ const isSame = Effect.fnUntraced(function* (path: string) {
   return true
 })
 
-describe("a session as the viewer holds it", () => {
-  it.live("is the session, for every fixture", () =>
+describe("an open session", () => {
+  it.live("equals the session read whole, for every fixture", () =>
     Effect.gen(function* () {
       const files = Fs.readdirSync(fixtures, { recursive: true, encoding: "utf8" }).filter(
         (name) => name.endsWith(".jsonl") && !name.startsWith("threads")
@@ -63,7 +63,7 @@ describe("a session as the viewer holds it", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.live("is the session, for one that is read in many pieces", () =>
+  it.live("equals the session read whole, for a file read in many chunks", () =>
     Effect.gen(function* () {
       const file = Path.join(yield* temporaryFolder, "large.jsonl")
       yield* Effect.promise(() => LargeSession.write(file, { entries: 2000, seed: 7, compactEvery: 300 }))
@@ -73,7 +73,7 @@ describe("a session as the viewer holds it", () => {
 })
 
 describe("rows of a filtered tree", () => {
-  it.live("are the taken entries alone, each below the nearest one taken before it", () =>
+  it.live("are the admitted entries, each below its nearest admitted ancestor", () =>
     Effect.gen(function* () {
       const file = Path.join(yield* temporaryFolder, "large.jsonl")
       yield* Effect.promise(() => LargeSession.write(file, { entries: 3000, seed: 5, compactEvery: 500 }))
@@ -86,7 +86,7 @@ describe("rows of a filtered tree", () => {
         rows.flatMap(({ entries }) => entries.map(({ id }) => id)),
         taken.map(({ id }) => id)
       )
-      // From the columns alone: what a row hangs on is the last one before it in its column, or in that to its left.
+      // The parent of a row is the last row before it in its column, or in the column to the left.
       const last: Array<string | null> = []
       const isTaken = new Set(taken.map(({ id }) => id))
       for (const { column, entries, isRoot, leaves } of rows) {

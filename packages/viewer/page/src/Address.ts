@@ -1,4 +1,4 @@
-/** Where the page is: kept behind the `#`, so that a place can be linked to and gone back to. */
+/** Places of the page, and their fragments in the URL. */
 
 export type View = "talk" | "samples" | "health"
 
@@ -8,9 +8,9 @@ export type Place =
       readonly page: "session"
       readonly key: string
       readonly view: View
-      /** The end of the branch; undefined for the active one. */
+      /** End of the branch. Default: the active branch. */
       readonly leaf: number | undefined
-      /** The entry that is looked at. */
+      /** The selected entry. */
       readonly at: number | undefined
     }
   | { readonly page: "dataset" }
@@ -22,7 +22,7 @@ const isView = (name: string | null): name is View => name !== null && VIEWS.has
 const count = (text: string | null): number | undefined =>
   text !== null && /^\d{1,9}$/u.test(text) ? Number(text) : undefined
 
-/** The place of an address; undefined where it says none. */
+/** The place of a fragment; undefined if it names none. */
 export const read = (hash: string): Place | undefined => {
   const [path = "", query = ""] = hash.replace(/^#\/?/u, "").split("?")
   const given = new URLSearchParams(query)
@@ -46,7 +46,10 @@ export const format = (place: Place): string => {
   return `#/${path}${query.size === 0 ? "" : `?${query}`}`
 }
 
-/** A session as it opens: its active branch, at the end. */
+/** The list without a search. */
+export const sessions: Place = { page: "sessions", search: "" }
+
+/** A session. Default: the conversation on the active branch. */
 export const session = (
   key: string,
   more: { readonly view?: View; readonly at?: number; readonly leaf?: number } = {}

@@ -1,29 +1,31 @@
-/** The keyboard: every part of the page says which keys it takes, and the help lists those that work now. */
+/** Keys of the page: each visible part registers its keys, and the help lists all registered keys. */
 import { type JSX } from "preact"
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks"
 
+/** A key, or two keys pressed one after the other with a space between them: what it does, for the help, and the action. */
 export type KeyMap = { readonly [keys: string]: readonly [what: string, act: () => void] }
 
-/** The maps of all parts that are shown, the innermost last. */
+/** The keys of all visible parts; later parts take precedence. */
 const maps: Array<{ current: KeyMap }> = []
+/** The first key of a pair that may follow. */
 let began = ""
 
 const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && (target.matches("input, textarea, select") || target.isContentEditable)
 
-/** What the key presses or follows by itself. */
-const isPressed = ({ key, target }: KeyboardEvent): boolean =>
+/** Whether the key activates the focused button or link. */
+const isActivation = ({ key, target }: KeyboardEvent): boolean =>
   (key === "Enter" || key === " ") && target instanceof Element && target.closest("a, button, summary") !== null
 
 const onKeyDown = (event: KeyboardEvent): void => {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isPressed(event)) return
+  if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isActivation(event)) return
   if (isTyping(event.target)) {
     if (event.key === "Escape" && event.target instanceof HTMLElement) event.target.blur()
     return
   }
   if (document.querySelector("dialog[open]") !== null) return
   const tries = began === "" ? [event.key] : [`${began} ${event.key}`, event.key]
-  // A key may act by itself and begin others too: `g` is the beginning of a conversation, `g l` the list.
+  // A key can act by itself and begin a pair: `g` goes to the beginning, `g l` to the list.
   const isBeginning = maps.some(({ current }) => Object.keys(current).some((one) => one.startsWith(`${event.key} `)))
   began = isBeginning ? event.key : ""
   for (const keys of tries) {
@@ -38,11 +40,11 @@ const onKeyDown = (event: KeyboardEvent): void => {
   }
 }
 
-/** Takes keys for as long as the part is shown; two keys with a blank between are pressed one after the other. */
+/** Registers keys while the part is visible. */
 export const useKeys = (map: KeyMap): void => {
   const ref = useRef(map)
   ref.current = map
-  // As soon as the part is there: a key may follow at once.
+  // A layout effect, because a key can follow at once.
   useLayoutEffect(() => {
     if (maps.length === 0) addEventListener("keydown", onKeyDown)
     maps.push(ref)
@@ -76,3 +78,24 @@ export const KeyHelp = ({ onClose }: { readonly onClose: () => void }): JSX.Elem
     </dialog>
   )
 }
+
+/** Keys to step through a list. */
+export const stepKeys = (what: string, step: (by: number) => void): KeyMap => ({
+  j: [`next ${what}`, () => step(1)],
+  k: [`previous ${what}`, () => step(-1)],
+  ArrowDown: [`next ${what}`, () => step(1)],
+  ArrowUp: [`previous ${what}`, () => step(-1)]
+})
+
+/** Keys to accept and reject; none if marks cannot be set. */
+export const markKeys = (
+  [accept, reject]: readonly [accept: string, reject: string],
+  what: string,
+  mark: ((wanted: "accept" | "reject") => void) | undefined
+): KeyMap =>
+  mark === undefined
+    ? {}
+    : {
+        [accept]: [`accept the ${what}`, () => mark("accept")],
+        [reject]: [`reject the ${what}`, () => mark("reject")]
+      }

@@ -1,6 +1,9 @@
+/** Starts the page. A self-contained file has its answers in an element; otherwise the server has them. */
 import { render } from "preact"
-import * as Answers from "./answers/Answers.ts"
 import { App } from "./App.tsx"
+import { fileAnswers } from "./answers/fileAnswers.ts"
+import { serverAnswers } from "./answers/serverAnswers.ts"
 
 const page = document.getElementById("page")
-if (page !== null) render(<App answers={Answers.find()} />, page)
+const stored = document.getElementById("answers")?.textContent ?? undefined
+if (page !== null) render(<App answers={stored === undefined ? serverAnswers : fileAnswers(stored)} />, page)

@@ -2,15 +2,13 @@
 import { type Json, type JsonObject, isArray, isObject, objectAt, stringAt } from "@pi-sessions/core/Json"
 import { type TimelinePart } from "@pi-sessions/report/TimelinePart"
 import * as EntryRanges from "../EntryRanges.ts"
+import { RASTER_TYPES } from "../RasterTypes.ts"
 import { MOST_AT_ONCE } from "../ViewLimits.ts"
 import { type EntryPart, type EntryRow, type Picture, type Ranges } from "../ViewModel.ts"
 import { describe } from "@pi-sessions/report/EntryDescription"
 import { shownJson } from "@pi-sessions/report/ShownJson"
 import { type ViewedEntry, indexOf, indexesOf } from "./ViewedEntry.ts"
 import { type ViewedSession } from "./ViewedSession.ts"
-
-/** Types of pictures that cannot contain scripts. */
-const RASTER: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"])
 
 /** Texts of a row are cut to this length in UTF-16 units, unless the whole entry is requested. */
 const ROW_TEXT = 6000
@@ -148,7 +146,7 @@ const picturesOf = (payload: JsonObject): ReadonlyArray<Picture | undefined> => 
     if (!isObject(block) || block["type"] !== "image") return []
     const mimeType = stringAt(block, "mimeType") ?? ""
     const data = stringAt(block, "data") ?? ""
-    return [RASTER.has(mimeType) && BASE64.test(data) ? { mimeType, data } : undefined]
+    return [RASTER_TYPES.has(mimeType) && BASE64.test(data) ? { mimeType, data } : undefined]
   })
 }
 

@@ -5,6 +5,7 @@ import * as Path from "effect/Path"
 import * as Schedule from "effect/Schedule"
 import * as Marks from "@pi-sessions/samples/Marks"
 import { StoreLock } from "@pi-sessions/store/StoreLock"
+import { markKey } from "../MarkKey.ts"
 import type * as ViewModel from "../ViewModel.ts"
 
 /** The marks by what they are on; none if the file does not exist. */
@@ -30,6 +31,6 @@ const flat = ({ sessions }: Marks.Marks): ViewModel.Marks =>
   Object.fromEntries(
     Object.entries(sessions).flatMap(([id, { entries = {}, session }]) => [
       ...(session === undefined ? [] : [[id, session] as const]),
-      ...Object.entries(entries).map(([entry, mark]) => [`${id}/${entry}`, mark] as const)
+      ...Object.entries(entries).map(([entry, mark]) => [markKey(id, entry), mark] as const)
     ])
   )

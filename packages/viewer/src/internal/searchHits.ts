@@ -10,13 +10,10 @@ import * as SearchPattern from "@pi-sessions/catalog/SearchPattern"
 import { textsOf } from "@pi-sessions/catalog/SearchScope"
 import { SessionSearch } from "@pi-sessions/catalog/SessionSearch"
 import { keyOf } from "../SessionKey.ts"
-import { MOST_HITS } from "../ViewLimits.ts"
+import { AROUND_HIT, MOST_HITS } from "../ViewLimits.ts"
 import { type Hit, type Hits } from "../ViewModel.ts"
 import { type OpenSessions } from "./OpenSessions.ts"
 import { type ViewedSession } from "./ViewedSession.ts"
-
-/** Characters shown before and after a hit. */
-const AROUND = 80
 
 export const searchHits = Effect.fnUntraced(function* (
   open: OpenSessions,
@@ -53,13 +50,13 @@ const shownHit = (
   for (const { kind: of, text } of textsOf("all", entry)) {
     const [match] = of === kind ? pattern.find(text) : []
     if (match === undefined) continue
-    const before = text.slice(Math.max(0, match.start - AROUND), match.start)
+    const before = text.slice(Math.max(0, match.start - AROUND_HIT), match.start)
     return [
       {
         ...common,
         before: before.slice(before.lastIndexOf("\n") + 1),
         found: text.slice(match.start, match.end),
-        after: (text.slice(match.end, match.end + AROUND).split("\n")[0] ?? "").trimEnd()
+        after: (text.slice(match.end, match.end + AROUND_HIT).split("\n")[0] ?? "").trimEnd()
       }
     ]
   }

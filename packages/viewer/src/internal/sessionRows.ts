@@ -35,7 +35,7 @@ const sessionRow = (key: string, session: CatalogSession, text: Redact): Session
 /** Columns of the excerpt of the first user message. */
 const EXCERPT = 120
 /** Of larger sessions only the beginning is read, until the role is known. */
-const WHOLE_BYTES = 16 << 20
+const SUMMARY_BYTES = 16 << 20
 
 /** Unknown keys are left out. */
 export const summaries = (
@@ -59,7 +59,7 @@ const summaryOf = Effect.fnUntraced(function* (
 ): Effect.fn.Return<SessionSummary, never, SessionSource> {
   const source = yield* SessionSource
   const opening = new SessionRole.Opening()
-  const isWhole = ref.sizeBytes <= WHOLE_BYTES
+  const isWhole = ref.sizeBytes <= SUMMARY_BYTES
   const scope = new ScopeBuilder(ref, redactor)
   let messages = 0
   let named: SessionEntry | undefined

@@ -1,4 +1,4 @@
-/** A real Chromium without a window, and everything that a page does which it should not. */
+/** A headless Chromium, and pages that record errors and requests. */
 import { Effect, type Scope } from "effect"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
@@ -7,44 +7,53 @@ import * as Chromium from "@pi-sessions/testing/Chromium"
 
 const built = Path.join(import.meta.dirname, "..", "..", "dist", "page")
 
-/** Why no browser test can run here; undefined where they can. */
+/** Why browser tests cannot run on this machine; undefined if they can. */
 export const missing = (): string | undefined => {
   if (Chromium.find() === undefined) {
     return "no Chromium on this machine (apt-get install chromium, or PI_SESSIONS_CHROMIUM=PATH)"
   }
   return Fs.existsSync(Path.join(built, "view.js"))
     ? undefined
-    : "the page is not built (pnpm --filter @pi-sessions/report build)"
+    : "the page is not built (pnpm --filter @pi-sessions/viewer build)"
 }
 
-/** The page as it was built. */
+/** The built page. */
 export const assets = () => ({
   script: Fs.readFileSync(Path.join(built, "view.js"), "utf8"),
   style: Fs.readFileSync(Path.join(built, "view.css"), "utf8")
 })
 
-export const browser: Effect.Effect<Browser, never, Scope.Scope> = Effect.acquireRelease(
-  Effect.promise(() => chromium.launch({ executablePath: Chromium.find() ?? "", args: [...Chromium.ARGUMENTS] })),
-  (browser) => Effect.promise(() => browser.close())
-)
+let launched: Promise<Browser> | undefined
 
-/** A page that is watched. */
+const launch = (): Promise<Browser> => {
+  launched ??= chromium.launch({ executablePath: Chromium.find() ?? "", args: [...Chromium.ARGUMENTS] })
+  return launched
+}
+
+/** Closes the browser that the tests of a file share. */
+export const close = async (): Promise<void> => {
+  await (await launched)?.close()
+  launched = undefined
+}
+
 export interface Watched {
   readonly page: Page
-  /** Errors, words on the console, dialogs, popups, downloads: none are expected of a page. */
+  /** Errors, console messages, dialogs, popups and downloads: the page should cause none. */
   readonly events: Array<string>
-  /** Every address that the browser asked for. */
+  /** Every requested URL. */
   readonly requests: Array<string>
 }
 
+/** Opens a page with storage of its own. */
 export const watched = (
-  browser: Browser,
   options: { readonly width?: number; readonly height?: number; readonly dark?: boolean } = {}
 ): Effect.Effect<Watched, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { dark = false, height = 800, width = 1280 } = options
     const page = yield* Effect.acquireRelease(
-      Effect.promise(() => browser.newPage({ viewport: { width, height }, colorScheme: dark ? "dark" : "light" })),
+      Effect.promise(async () =>
+        (await launch()).newPage({ viewport: { width, height }, colorScheme: dark ? "dark" : "light" })
+      ),
       (page) => Effect.promise(() => page.close())
     )
     page.setDefaultTimeout(60_000)

@@ -1,7 +1,7 @@
-/** A transcript that tries to be more than text: markup, handlers, addresses that run, terminal tricks, turned text. */
+/** A hostile transcript: markup, event handlers, script URLs, escape sequences and bidirectional text. */
 const TIME = "2026-01-05T10:00:00.000Z"
 
-/** What would run, were it markup; each sets a flag on the window or opens a dialog. */
+/** If one of these became markup, it would set `window.ran`, open a dialog or send a request. */
 export const PAYLOADS: ReadonlyArray<string> = [
   "<script>window.ran = 1; alert(1)</script>",
   "</script><script>window.ran = 2</script>",
@@ -29,7 +29,7 @@ export const PAYLOADS: ReadonlyArray<string> = [
 
 const all = PAYLOADS.join("\n")
 
-/** Every place that a session has for a text holds all of it. */
+/** A session with all payloads in every field that holds text. */
 export const lines = (cwd = `/srv/${PAYLOADS[0]}`): ReadonlyArray<object> => {
   const entries: ReadonlyArray<object> = [
     { type: "session_info", name: all },
@@ -82,7 +82,7 @@ export const lines = (cwd = `/srv/${PAYLOADS[0]}`): ReadonlyArray<object> => {
   ]
   const linked = entries.map((entry, at) => ({
     ...entry,
-    // The ids are hostile too, all but those that the test looks for.
+    // Ids are hostile too, except those that the test uses.
     id: at % 3 === 2 ? `${at}${PAYLOADS[2]}` : `e${at}`,
     parentId: at === 0 ? null : (at - 1) % 3 === 2 ? `${at - 1}${PAYLOADS[2]}` : `e${at - 1}`,
     timestamp: at === 4 ? all : TIME

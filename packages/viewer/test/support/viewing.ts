@@ -1,4 +1,4 @@
-/** A viewer and its server over a folder of sessions, as the command puts them together. */
+/** A viewer and its server, composed as in the command `view`. */
 import { NodeHttpServer, NodeServices } from "@effect/platform-node"
 import { Effect, Layer } from "effect"
 import * as HttpServer from "effect/http/HttpServer"
@@ -25,7 +25,7 @@ const stores = Layer.mergeAll(SessionStore.layer, StoreMigration.layer).pipe(
   Layer.provideMerge(Sqlite.layer)
 )
 
-/** Everything that a viewer reads through. */
+/** The services that a viewer needs. */
 export const services = Layer.mergeAll(SessionCatalog.layerWith, SessionSearch.layer).pipe(
   Layer.provideMerge(
     Layer.mergeAll(FileSurvey.layerNode, SessionIndex.layer, StoreSource.layerPaths([]), SearchFiles.layerNode)
@@ -34,7 +34,7 @@ export const services = Layer.mergeAll(SessionCatalog.layerWith, SessionSearch.l
   Layer.provideMerge(NodeServices.layer)
 )
 
-/** What a call of the command would show of a folder or a file. */
+/** Options to view a folder or a file. */
 export const optionsOf = Effect.fnUntraced(function* (path: string, more: Partial<ViewerOptions> = {}) {
   const catalog = yield* SessionCatalog
   const { sessions } = yield* catalog.list({ sessions: [path], readHeaders: true })
@@ -51,10 +51,10 @@ export const optionsOf = Effect.fnUntraced(function* (path: string, more: Partia
   return options
 })
 
-/** A served page stands below a token; what its script is does not matter where no browser reads it. */
+/** Stand-ins for script and style, for tests without a browser. */
 export const assets = { script: "0", style: "p{}" }
 
-/** Serves until the scope ends; gives the address of the page. */
+/** Serves until the scope closes. */
 export const serve = Effect.fnUntraced(function* (
   options: ViewerOptions,
   page: { readonly script: string; readonly style: string } = assets
@@ -70,7 +70,7 @@ export const serve = Effect.fnUntraced(function* (
   return { origin: `http://127.0.0.1:${address.port}`, token, url: `http://127.0.0.1:${address.port}/${token}/` }
 })
 
-/** Writes a session of these lines. */
+/** Writes a session file; returns its path. */
 export const writeSession = (file: string, lines: ReadonlyArray<object | string>): string => {
   Fs.mkdirSync(Path.dirname(file), { recursive: true })
   Fs.writeFileSync(file, lines.map((line) => `${typeof line === "string" ? line : JSON.stringify(line)}\n`).join(""))

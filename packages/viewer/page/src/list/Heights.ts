@@ -1,18 +1,19 @@
 /**
- * Heights of many rows, most of them guessed: where a row begins, which row stands at a place, and how high all are, each
- * in the logarithm of their number (a Fenwick tree).
+ * Heights of rows in pixels, most of them guessed, as a Fenwick tree: the top of a row, the row at an offset, and a new
+ * height each take logarithmic time.
  */
 export class Heights {
   readonly count: number
   readonly #heights: Float64Array
   readonly #sums: Float64Array
+  /** The largest power of two up to `count`. */
   readonly #top: number
 
   constructor(count: number, guess: number) {
     this.count = count
     this.#heights = new Float64Array(count).fill(guess)
     this.#sums = new Float64Array(count + 1)
-    // A node holds the sum of as many rows as the lowest bit of its number says.
+    // Node `at` has the sum of the last `at & -at` rows up to `at`.
     for (let at = 1; at <= count; at++) this.#sums[at] = guess * (at & -at)
     this.#top = count === 0 ? 0 : 2 ** Math.floor(Math.log2(count))
   }
@@ -21,7 +22,7 @@ export class Heights {
     return this.before(this.count)
   }
 
-  /** The height of all rows before one. */
+  /** The height of all rows before `row`. */
   before(row: number): number {
     let sum = 0
     for (let at = Math.min(row, this.count); at > 0; at -= at & -at) sum += this.#sums[at] ?? 0
@@ -32,7 +33,7 @@ export class Heights {
     return this.#heights[row] ?? 0
   }
 
-  /** Sets a row's height, and returns by how much it grew. */
+  /** Sets a row's height; returns the change. */
   set(row: number, height: number): number {
     const grown = height - this.of(row)
     if (grown === 0 || row < 0 || row >= this.count) return 0
@@ -41,10 +42,10 @@ export class Heights {
     return grown
   }
 
-  /** The row at a place from the top; the last one below all of them. */
-  at(place: number): number {
+  /** The row at an offset from the top; the last row if the offset is below all rows. */
+  at(offset: number): number {
     let row = 0
-    let left = place
+    let left = offset
     for (let step = this.#top; step > 0; step >>= 1) {
       const sum = this.#sums[row + step] ?? Number.POSITIVE_INFINITY
       if (row + step <= this.count && sum <= left) {

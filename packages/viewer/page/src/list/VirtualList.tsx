@@ -1,35 +1,24 @@
-/**
- * A list of any length: only rows that can be seen are in the document. Rows are measured when they are shown, and what is
- * looked at stays in its place when rows above it turn out to be higher than was guessed.
- *
- * A browser draws no more than some thirty million pixels: a longer list is scrolled in larger steps.
- */
-import { type ComponentChildren, type JSX } from "preact"
+/** A list of any length: only rows near the visible ones are in the document. Rows are measured when they are drawn. */
+import { type ComponentChildren, type JSX, type Ref } from "preact"
 import { useEffect, useImperativeHandle, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks"
-import { type Ref } from "preact"
-import { Heights } from "./Heights.ts"
+import { ScrollBox, type Sight } from "./ScrollBox.ts"
+import { useRowObserver } from "./useRowObserver.ts"
 
-const MOST_PIXELS = 15_000_000
-/** Rows beyond the edges are ready before they come into sight. */
+/** Distance from the visible rows up to which rows are drawn. */
 const BEYOND_PIXELS = 600
 
 export interface ListHandle {
-  /** Brings a row into sight: to the top, or no further than it must. */
+  /** Scrolls a row to the top; `near` scrolls only as far as necessary. Default: `top`. */
   readonly show: (row: number, where?: "top" | "near") => void
   readonly focus: () => void
 }
 
-interface Held {
-  readonly row: number
-  readonly edge: "top" | "bottom"
-}
-
 interface Props {
   readonly count: number
-  /** Of a row that was not measured yet. */
+  /** Height of a row before it is measured, in pixels. */
   readonly guess: number
   readonly children: (row: number) => ComponentChildren
-  /** Which rows are in sight, and some beyond them. */
+  /** Called with the rows that are drawn. */
   readonly onSight?: (first: number, last: number) => void
   readonly label: string
   readonly role: "feed" | "tree" | "list"
@@ -37,138 +26,70 @@ interface Props {
   readonly class?: string
   readonly activeId?: string | undefined
   readonly onKeyDown?: (event: KeyboardEvent) => void
-  /** The row that stands at the top when the list is made. */
+  /** The row at the top of a new list. Default: 0. */
   readonly first?: number
 }
 
-export const VirtualList = (props: Props): JSX.Element => {
-  const { children, count, first = 0, guess, handle, label, onSight, role } = props
-  const box = useRef<HTMLDivElement>(null)
-  const heights = useMemo(() => new Heights(count, guess), [count, guess])
-  const [sight, setSight] = useState({ top: 0, height: 800 })
-  const rows = useRef(new Map<Element, number>())
-  /** A row that is to stay at an edge until somebody scrolls: heights around it are guesses still. */
-  const held = useRef<Held | undefined>(undefined)
-  /** By how much rows above those in sight have grown since the list was drawn. */
-  const shift = useRef(0)
+/** The rows to draw, from `from` to `to`; `to` is -1 in an empty list. */
+const drawnRows = ({ heights, scale }: ScrollBox, sight: Sight): { readonly from: number; readonly to: number } => {
+  const top = sight.top * scale
+  return {
+    from: heights.at(Math.max(0, top - BEYOND_PIXELS)),
+    to: heights.count === 0 ? -1 : heights.at(top + sight.height + BEYOND_PIXELS)
+  }
+}
 
-  const scale = Math.max(1, heights.total / MOST_PIXELS)
+/** Draws again when the box scrolls or changes its size. */
+const useScrollBox = ({ count, first = 0, guess, handle }: Props) => {
+  const element = useRef<HTMLDivElement>(null)
+  const box = useMemo(() => new ScrollBox(element, count, guess), [count, guess])
+  const [sight, setSight] = useState<Sight>({ top: 0, height: 800 })
   const look = (): void => {
-    const element = box.current
-    if (element !== null) setSight({ top: element.scrollTop, height: element.clientHeight })
+    const now = box.sight
+    if (now !== undefined) setSight(now)
   }
-
-  const place = ({ edge, row }: Held): void => {
-    const element = box.current
-    if (element === null) return
-    const begins = heights.before(row)
-    const top = edge === "top" ? begins : begins + heights.of(row) - element.clientHeight
-    element.scrollTop = top / Math.max(1, heights.total / MOST_PIXELS)
-  }
-
   useImperativeHandle(
     handle ?? null,
     () => ({
-      focus: () => box.current?.focus(),
+      focus: () => box.focus(),
       show: (row, where = "top") => {
-        const element = box.current
-        if (element === null || row < 0 || row >= count) return
-        const top = element.scrollTop * scale
-        const begins = heights.before(row)
-        const ends = begins + heights.of(row)
-        if (where === "near" && begins >= top && ends <= top + element.clientHeight) return
-        const isBelow = where === "near" && ends > top + element.clientHeight && heights.of(row) < element.clientHeight
-        held.current = { row, edge: isBelow ? "bottom" : "top" }
-        place(held.current)
+        box.show(row, where)
         look()
       }
     }),
-    [heights, scale, count]
+    [box]
   )
-
   useLayoutEffect(() => {
-    held.current = first > 0 ? { row: first, edge: "top" } : undefined
-    if (held.current !== undefined) place(held.current)
+    if (first > 0) box.hold({ row: first, edge: "top" })
     look()
-  }, [heights])
-
-  // After the list has its new height: a browser scrolls no further than there is something.
+  }, [box])
+  // After each draw, because a browser cannot scroll beyond the present height of the list.
   useLayoutEffect(() => {
-    const element = box.current
-    if (element === null) return
-    const before = element.scrollTop
-    if (held.current !== undefined) place(held.current)
-    else if (shift.current !== 0) element.scrollTop = before + shift.current / Math.max(1, heights.total / MOST_PIXELS)
-    shift.current = 0
-    if (element.scrollTop !== before) look()
+    if (box.settle()) look()
   })
-
-  // One observer for all rows: whatever changes a row's height moves what follows.
-  const observer = useMemo(
-    () =>
-      new ResizeObserver((changes) => {
-        const element = box.current
-        if (element === null) return
-        let moved = 0
-        let isGrown = false
-        const top = element.scrollTop * Math.max(1, heights.total / MOST_PIXELS)
-        for (const { borderBoxSize, target } of changes) {
-          const row = rows.current.get(target)
-          const height = borderBoxSize[0]?.blockSize ?? 0
-          if (row === undefined || height === 0) continue
-          const isAbove = heights.before(row) + heights.of(row) <= top + 1
-          const grown = heights.set(row, height)
-          if (grown !== 0) isGrown = true
-          if (isAbove) moved += grown
-        }
-        if (!isGrown) return
-        shift.current += moved
-        look()
-      }),
-    [heights]
-  )
-  useEffect(() => () => observer.disconnect(), [observer])
   useEffect(() => {
-    const element = box.current
-    if (element === null) return
+    if (element.current === null) return
     const resized = new ResizeObserver(look)
-    resized.observe(element)
+    resized.observe(element.current)
     return () => resized.disconnect()
-  }, [])
+  }, [box])
+  return { element, box, sight, look }
+}
 
-  const top = sight.top * scale
-  const from = heights.at(Math.max(0, top - BEYOND_PIXELS))
-  const to = count === 0 ? -1 : heights.at(top + sight.height + BEYOND_PIXELS)
+export const VirtualList = (props: Props): JSX.Element => {
+  const { children, count, label, onSight, role } = props
+  const { box, element, look, sight } = useScrollBox(props)
+  const rowRef = useRowObserver(box, look)
+  const { heights, scale } = box
+  const { from, to } = drawnRows(box, sight)
   useEffect(() => {
     if (count > 0) onSight?.(from, to)
   }, [from, to, count, onSight])
-
-  const shown: Array<JSX.Element> = []
-  for (let row = from; row <= to; row++) {
-    // Where rows stand closer together than they are, they are placed by what is in sight.
-    const at = sight.top + (heights.before(row) - top)
-    shown.push(
-      <div
-        key={row}
-        class="row"
-        style={{ transform: `translateY(${at}px)` }}
-        ref={(element) => {
-          if (element === null) return
-          rows.current.set(element, row)
-          observer.observe(element)
-          return () => {
-            rows.current.delete(element)
-            observer.unobserve(element)
-          }
-        }}
-      >
-        {children(row)}
-      </div>
-    )
-  }
+  /** In scaled lists, rows are placed relative to the visible ones. */
+  const offsetOf = (row: number): number => sight.top + (heights.before(row) - sight.top * scale)
   return (
     <div
-      ref={box}
+      ref={element}
       class={`scroll ${props.class ?? ""}`}
       role={role}
       aria-label={label}
@@ -176,15 +97,19 @@ export const VirtualList = (props: Props): JSX.Element => {
       {...(role === "feed" ? { "aria-busy": false } : {})}
       tabIndex={0}
       onScroll={look}
-      onWheel={() => (held.current = undefined)}
-      onPointerDown={() => (held.current = undefined)}
+      onWheel={() => box.release()}
+      onPointerDown={() => box.release()}
       onKeyDown={(event) => {
-        held.current = undefined
+        box.release()
         props.onKeyDown?.(event)
       }}
     >
       <div class="rows" role="presentation" style={{ height: `${heights.total / scale}px` }}>
-        {shown}
+        {Array.from({ length: to - from + 1 }, (_, at) => from + at).map((row) => (
+          <div key={row} class="row" style={{ transform: `translateY(${offsetOf(row)}px)` }} ref={rowRef(row)}>
+            {children(row)}
+          </div>
+        ))}
       </div>
     </div>
   )

@@ -1,5 +1,6 @@
-/** Accept and reject, for a session or an entry of one. */
+/** Buttons to accept and reject a session, or an entry of it. */
 import { type JSX } from "preact"
+import { markKey } from "../../../src/MarkKey.ts"
 import { usePage } from "../Page.tsx"
 
 export const MarkButtons = (props: {
@@ -9,7 +10,7 @@ export const MarkButtons = (props: {
 }): JSX.Element | null => {
   const { mark, marks } = usePage()
   const { entry, session, what } = props
-  const now = marks[entry === undefined ? session : `${session}/${entry}`]
+  const now = marks[markKey(session, entry)]
   if (mark === undefined) return null
   const button = (wanted: "accept" | "reject", sign: string): JSX.Element => (
     <button

@@ -1,16 +1,17 @@
-/** What is larger than a browser draws in a moment: its beginning, and the rest piece by piece for who asks. */
+/** Long texts and lists: the beginning, and buttons that show more. */
 import { type ComponentChildren, type JSX } from "preact"
 import { useState } from "preact/hooks"
-import { Text, counted } from "./Text.tsx"
+import { counted, numberText } from "@pi-sessions/report/Counted"
+import { Text } from "./Text.tsx"
 
-/** UTF-16 units of a text that are drawn at once. */
+/** UTF-16 units shown at first, and added by each click. */
 const TEXT = 20_000
-/** Of a list. */
+/** Items of a list shown at first, and added by each click. */
 export const LISTED = 200
 
 export const LongText = (props: {
   readonly value: string
-  /** `Text` unless told. */
+  /** Default: `Text`. */
   readonly draw?: (value: string) => JSX.Element
 }): JSX.Element => {
   const { draw = (value) => <Text value={value} />, value } = props
@@ -21,7 +22,7 @@ export const LongText = (props: {
       {draw(value.slice(0, most))}
       {left > 0 && (
         <button type="button" class="more" onClick={() => setMost(most + TEXT)}>
-          {left.toLocaleString("en-US")} more characters
+          {numberText(left)} more characters
         </button>
       )}
     </>
@@ -30,7 +31,7 @@ export const LongText = (props: {
 
 export const LongList = <A,>(props: {
   readonly items: ReadonlyArray<A>
-  /** What one of them is called. */
+  /** The name of an item. */
   readonly what: string
   readonly children: (item: A, at: number) => ComponentChildren
 }): JSX.Element => {

@@ -1,15 +1,14 @@
-/** Pictures of numbers, each with the numbers as text beside. */
+/** Plots, each with its numbers as text. */
 import { type JSX } from "preact"
 import type * as ViewModel from "../../../src/ViewModel.ts"
-import { Text } from "./Text.tsx"
+import { numberText } from "@pi-sessions/report/Counted"
+import { Text, words } from "./Text.tsx"
 
 type Counts = ReadonlyArray<readonly [string, number]>
 
-const shown = (value: number): string => value.toLocaleString("en-US")
-
-/** Steps that get shorter, and what was lost between them. */
+/** Steps of a funnel, and what was dropped between them. */
 export const Funnel = ({ steps }: { readonly steps: ReadonlyArray<ViewModel.FunnelStep> }): JSX.Element => {
-  // Files and sessions are one measure, samples another.
+  // Files and sessions have one scale, samples another.
   const isSample = (name: string): boolean => name.startsWith("samples")
   const most = (samples: boolean): number =>
     Math.max(1, ...steps.filter(({ name }) => isSample(name) === samples).map(({ count }) => count))
@@ -19,12 +18,12 @@ export const Funnel = ({ steps }: { readonly steps: ReadonlyArray<ViewModel.Funn
         <li key={step.name}>
           <span class="name">{step.name}</span>
           <Bar share={step.count / most(isSample(step.name))} />
-          <b>{shown(step.count)}</b>
+          <b>{numberText(step.count)}</b>
           {step.dropped.length > 0 && (
             <ul class="lost">
               {step.dropped.map(([reason, count]) => (
                 <li key={reason}>
-                  − {shown(count)} {reason.replaceAll("_", " ")}
+                  − {numberText(count)} {words(reason)}
                 </li>
               ))}
             </ul>
@@ -41,6 +40,7 @@ const Bar = ({ share }: { readonly share: number }): JSX.Element => (
   </svg>
 )
 
+/** Bars shown. */
 const LISTED = 12
 
 /** Counts by name, the largest first. */
@@ -52,10 +52,10 @@ export const Bars = ({ counts, what }: { readonly counts: Counts; readonly what:
       {counts.slice(0, LISTED).map(([name, count]) => (
         <li key={name}>
           <span class="name">
-            <Text value={name.replaceAll("_", " ")} />
+            <Text value={words(name)} />
           </span>
           <Bar share={count / most} />
-          <b>{shown(count)}</b>
+          <b>{numberText(count)}</b>
         </li>
       ))}
       {counts.length > LISTED && <li class="quiet">and {counts.length - LISTED} more</li>}
@@ -63,10 +63,11 @@ export const Bars = ({ counts, what }: { readonly counts: Counts; readonly what:
   )
 }
 
+/** In units of the plot. */
 const WIDTH = 480
 const HEIGHT = 120
 
-/** Counts in order, as columns; `names` are those of the columns, or of the borders between them. */
+/** Counts as columns; `names` are of the columns, or of the borders between them (one more). */
 export const Columns = (props: {
   readonly counts: ReadonlyArray<number>
   readonly names: ReadonlyArray<string>
@@ -89,7 +90,7 @@ export const Columns = (props: {
           const high = (HEIGHT - 4) * (count / most)
           return (
             <rect key={at} x={at * wide + 1} y={HEIGHT - high} width={Math.max(1, wide - 2)} height={high}>
-              <title>{`${nameOf(at)}: ${shown(count)}`}</title>
+              <title>{`${nameOf(at)}: ${numberText(count)}`}</title>
             </rect>
           )
         })}

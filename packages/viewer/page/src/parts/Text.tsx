@@ -1,90 +1,18 @@
-/** Text of sessions: shown as it is, whatever it looks like. What steers or hides is made visible; nothing becomes markup. */
-import Anser from "anser"
+/** Text of sessions. Characters that control or hide text are made visible; nothing becomes markup. */
 import { type JSX } from "preact"
 import { harmless } from "@pi-sessions/report/TerminalText"
 
-/** Text on its own: its direction of reading is its own too. */
+/** Isolated, so that its direction of reading does not affect its surroundings. */
 export const Text = ({ value }: { readonly value: string }): JSX.Element => <bdi>{harmless(value)}</bdi>
 
-const ESCAPE = "\u001b["
-
-/** What a terminal was sent, in the terminal's colours. */
-export const Terminal = ({ value }: { readonly value: string }): JSX.Element => {
-  if (!value.includes(ESCAPE)) return <Text value={value} />
-  const spans = Anser.ansiToJson(value, { json: true, remove_empty: true, use_classes: true })
-  return (
-    <bdi>
-      {spans.map(({ bg, bg_truecolor, content, decorations, fg, fg_truecolor }, at) => (
-        <span key={at} class={classOf(fg, bg, decorations)} style={styleOf(fg_truecolor, bg_truecolor, fg, bg)}>
-          {harmless(content)}
-        </span>
-      ))}
-    </bdi>
-  )
-}
-
-const NAMED = /^ansi-[a-z-]{1,24}$/u
-const TRIPLE = /^\d{1,3}, ?\d{1,3}, ?\d{1,3}$/u
-
-const classOf = (fg: string, bg: string, decorations: ReadonlyArray<string>): string =>
-  [
-    ...(NAMED.test(fg) ? [fg] : []),
-    ...(NAMED.test(bg) ? [`${bg}-bg`] : []),
-    ...decorations.filter((one) => /^[a-z]{1,16}$/u.test(one)).map((one) => `ansi-${one}`)
-  ].join(" ")
-
-const styleOf = (
-  fgTrue: string,
-  bgTrue: string,
-  fg: string,
-  bg: string
-): { color?: string; backgroundColor?: string } => {
-  const color = (exact: string, name: string): string | undefined => {
-    if (TRIPLE.test(exact)) return `rgb(${exact})`
-    const [, index] = /^ansi-palette-(\d{1,3})$/u.exec(name) ?? []
-    return index === undefined ? undefined : paletteColor(Number(index))
-  }
-  const front = color(fgTrue, fg)
-  const back = color(bgTrue, bg)
-  return { ...(front === undefined ? {} : { color: front }), ...(back === undefined ? {} : { backgroundColor: back }) }
-}
-
-/** The 216 colours of xterm's cube and its 24 greys. */
-const paletteColor = (index: number): string | undefined => {
-  if (index < 16 || index > 255) return undefined
-  if (index >= 232) {
-    const grey = 8 + 10 * (index - 232)
-    return `rgb(${grey}, ${grey}, ${grey})`
-  }
-  const level = (n: number): number => (n === 0 ? 0 : 55 + 40 * n)
-  const cube = index - 16
-  return `rgb(${level(Math.floor(cube / 36))}, ${level(Math.floor(cube / 6) % 6)}, ${level(cube % 6)})`
-}
-
-/** Lines of a diff by what they begin with. */
-export const Diff = ({ value }: { readonly value: string }): JSX.Element => (
-  <pre class="diff">
-    {harmless(value)
-      .split("\n")
-      .map((line, at) => (
-        <span key={at} class={line.startsWith("+") ? "added" : line.startsWith("-") ? "removed" : ""}>
-          <bdi>{line}</bdi>
-          {"\n"}
-        </span>
-      ))}
-  </pre>
-)
-
-/** `2026-02-01 10:00`, as the session's clock had it in UTC; what is no time as it stands. */
+/** `2026-02-01 10:00` in UTC; other text unchanged, at most 40 characters. */
 export const timeOf = (iso: string | undefined): string => {
   if (iso === undefined) return ""
   const ms = Date.parse(iso)
   return Number.isNaN(ms) ? harmless(iso).slice(0, 40) : new Date(ms).toISOString().slice(0, 16).replace("T", " ")
 }
 
-export const counted = (count: number, one: string, many = `${one}s`): string =>
-  `${count.toLocaleString("en-US")} ${count === 1 ? one : many}`
-
+/** `1.5 MiB` */
 export const sizeOf = (bytes: number): string => {
   const units = ["B", "KiB", "MiB", "GiB"]
   let value = bytes
@@ -95,3 +23,6 @@ export const sizeOf = (bytes: number): string => {
   }
   return `${unit === 0 ? value : value.toFixed(1)} ${units[unit]}`
 }
+
+/** A name from the API as words. */
+export const words = (name: string): string => name.replaceAll("_", " ")

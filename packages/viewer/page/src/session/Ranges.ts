@@ -1,10 +1,11 @@
-/** Entries of a branch by their place on it, from the ranges that the server tells. */
+/** The entries of a branch by place, without a list of all entries. */
 import type * as ViewModel from "../../../src/ViewModel.ts"
 
+/** Ranges as in EntryRanges.ts, ascending. */
 export class Ranges {
   readonly count: number
   readonly #firsts: ReadonlyArray<number>
-  /** How many entries stand before each range. */
+  /** Number of entries before each range. */
   readonly #before: ReadonlyArray<number>
 
   constructor(ranges: ViewModel.Ranges) {
@@ -28,7 +29,7 @@ export class Ranges {
     return (this.#firsts[range] ?? 0) + place - (this.#before[range] ?? 0)
   }
 
-  /** The place of an entry, else of the nearest one before it; -1 before all. */
+  /** The place of an entry, else of the nearest entry before it; -1 if there is none. */
   placeOf(entry: number): number {
     const range = last(this.#firsts, entry)
     if (range < 0) return -1
@@ -37,7 +38,7 @@ export class Ranges {
   }
 }
 
-/** The last of ascending numbers that is no larger; -1 where there is none. */
+/** Index of the last of ascending numbers that is at most `than`; -1 if there is none. */
 const last = (numbers: ReadonlyArray<number>, than: number): number => {
   let low = 0
   let high = numbers.length
