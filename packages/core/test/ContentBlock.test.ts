@@ -28,9 +28,9 @@ const objectOf = (random: SeededRandom.SeededRandom, keys: ReadonlyArray<string>
   )
 
 describe("the guards in plain code say what the schemas say", () => {
-  const random = SeededRandom.make(settings.firstSeed)
+  const random = SeededRandom.make(settings.firstSeed())
 
-  it(`of content blocks (seed ${settings.firstSeed})`, () => {
+  it(`of content blocks (seed ${settings.firstSeed()})`, () => {
     const pairs = [
       ["text", ContentBlock.isTextBlock, Schema.is(ContentBlock.TextBlock)],
       ["thinking", ContentBlock.isThinkingBlock, Schema.is(ContentBlock.ThinkingBlock)],
@@ -47,7 +47,7 @@ describe("the guards in plain code say what the schemas say", () => {
     assert.isAbove(accepted, 100)
   })
 
-  it(`of usage (seed ${settings.firstSeed})`, () => {
+  it(`of usage (seed ${settings.firstSeed()})`, () => {
     const schema = Schema.is(Usage)
     const keys = [
       "input",

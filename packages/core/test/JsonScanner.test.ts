@@ -214,70 +214,62 @@ const scanText = (text: string): { readonly stop: number; readonly scanner: Json
 }
 
 describe("JsonScanner", () => {
-  it(
-    "agrees with JSON.parse on generated documents and their mutations",
-    () => {
-      const count = settings.fuzz(2000)
-      const scanner = new JsonScanner()
-      let valid = 0
-      let mutants = 0
-      for (const seed of settings.seeds(count)) {
-        const random = SeededRandom.make(seed)
-        const bytes = document(random)
-        const show = (bytes: Buffer): string => JSON.stringify(bytes.toString("latin1"))
-        const isDocument = compare(scanner, random, bytes, () => `seed ${seed}: ${show(bytes)}`)
-        if (!isDocument) assert.fail(`seed ${seed}: ${show(bytes)} is no JSON`)
-        for (let mutant = 0; mutant < 4; mutant++) {
-          const mutated = mutate(random, bytes)
-          mutants++
-          if (compare(scanner, random, mutated, () => `seed ${seed}, mutant ${mutant}: ${show(mutated)}`)) valid++
-        }
+  it("agrees with JSON.parse on generated documents and their mutations", () => {
+    const count = settings.fuzz(2000)
+    const scanner = new JsonScanner()
+    let valid = 0
+    let mutants = 0
+    for (const seed of settings.seeds(count)) {
+      const random = SeededRandom.make(seed)
+      const bytes = document(random)
+      const show = (bytes: Buffer): string => JSON.stringify(bytes.toString("latin1"))
+      const isDocument = compare(scanner, random, bytes, () => `seed ${seed}: ${show(bytes)}`)
+      if (!isDocument) assert.fail(`seed ${seed}: ${show(bytes)} is no JSON`)
+      for (let mutant = 0; mutant < 4; mutant++) {
+        const mutated = mutate(random, bytes)
+        mutants++
+        if (compare(scanner, random, mutated, () => `seed ${seed}, mutant ${mutant}: ${show(mutated)}`)) valid++
       }
-      assert.strictEqual(mutants, 4 * count)
-      if (settings.isMany(count)) assert.isAbove(valid, 0)
-      settings.note(`JsonScanner: ${count} documents, ${mutants} mutants of which ${valid} are JSON`)
-    },
-    settings.patience
-  )
+    }
+    assert.strictEqual(mutants, 4 * count)
+    if (settings.isMany(count)) assert.isAbove(valid, 0)
+    settings.note(`JsonScanner: ${count} documents, ${mutants} mutants of which ${valid} are JSON`)
+  })
 
-  it(
-    "walks long strings as JSON.parse does, and tells the well-formed ones that JSON.stringify writes alike",
-    () => {
-      const count = settings.fuzz(1000)
-      const scanner = new JsonScanner()
-      let told = 0
-      let refused = 0
-      for (const seed of settings.seeds(count)) {
-        const random = SeededRandom.make(seed)
-        const texts = Array.from({ length: 1 + random.int(4) }, () => longString(random))
-        const keyed = random.chance(0.5)
-        const pieces = texts.map((text) => (keyed ? `${longString(random)}:${text}` : text))
-        const bytes = Buffer.from(keyed ? `{${pieces.join(",")}}` : `[${pieces.join(",")}]`)
-        const isJson = compare(scanner, random, bytes, () => `seed ${seed}`)
-        if (!isJson) refused++
-        const buffer = Buffer.concat([bytes, Buffer.from("\n")])
-        if (scanner.scan(buffer, 0, bytes.length) !== bytes.length) continue
-        const found: Array<string> = []
-        const { longStrings } = scanner
-        for (let at = 0; at < longStrings.length; at += 2) {
-          found.push(buffer.toString("utf8", longStrings[at], longStrings[at + 1]))
-        }
-        const expected = texts
-          .filter(
-            (text) =>
-              Buffer.byteLength(text) >= LONG_BYTES + 2 && JSON.stringify(JSON.parse(text).toWellFormed()) === text
-          )
-          .map((text) => text.slice(1, -1))
-        assert.deepStrictEqual(found, expected, `seed ${seed}`)
-        told += found.length
+  it("walks long strings as JSON.parse does, and tells the well-formed ones that JSON.stringify writes alike", () => {
+    const count = settings.fuzz(1000)
+    const scanner = new JsonScanner()
+    let told = 0
+    let refused = 0
+    for (const seed of settings.seeds(count)) {
+      const random = SeededRandom.make(seed)
+      const texts = Array.from({ length: 1 + random.int(4) }, () => longString(random))
+      const keyed = random.chance(0.5)
+      const pieces = texts.map((text) => (keyed ? `${longString(random)}:${text}` : text))
+      const bytes = Buffer.from(keyed ? `{${pieces.join(",")}}` : `[${pieces.join(",")}]`)
+      const isJson = compare(scanner, random, bytes, () => `seed ${seed}`)
+      if (!isJson) refused++
+      const buffer = Buffer.concat([bytes, Buffer.from("\n")])
+      if (scanner.scan(buffer, 0, bytes.length) !== bytes.length) continue
+      const found: Array<string> = []
+      const { longStrings } = scanner
+      for (let at = 0; at < longStrings.length; at += 2) {
+        found.push(buffer.toString("utf8", longStrings[at], longStrings[at + 1]))
       }
-      if (settings.isMany(count)) {
-        assert.isAbove(told, count / 4)
-        assert.isAbove(refused, count / 50)
-      }
-    },
-    settings.patience
-  )
+      const expected = texts
+        .filter(
+          (text) =>
+            Buffer.byteLength(text) >= LONG_BYTES + 2 && JSON.stringify(JSON.parse(text).toWellFormed()) === text
+        )
+        .map((text) => text.slice(1, -1))
+      assert.deepStrictEqual(found, expected, `seed ${seed}`)
+      told += found.length
+    }
+    if (settings.isMany(count)) {
+      assert.isAbove(told, count / 4)
+      assert.isAbove(refused, count / 50)
+    }
+  })
 
   it("agrees with JSON.parse on every short text of the bytes that matter", () => {
     const scanner = new JsonScanner()

@@ -78,8 +78,7 @@ describe.each(PiVersion.versions)("transformMessages of Pi %s", (version) => {
         assert.sameMembers([...roles], known)
         assert.isAbove(madeUp, 0, "results that nobody gave")
       }
-    }),
-    settings.patience
+    })
   )
 
   const assistant = (content: ReadonlyArray<JsonObject>, more: JsonObject = {}): JsonObject => ({
@@ -157,8 +156,7 @@ describe.each(PiVersion.versions)("transformMessages of Pi %s", (version) => {
           const expected = withoutMadeUpTimes(theirs(messages, theirModel(target)))
           assert.deepStrictEqual(ours, expected, `${name}, for ${JSON.stringify(target)}`)
         }
-      }),
-    60_000
+      })
   )
 
   it("stamps a made-up result with the time of its call", () => {
@@ -191,8 +189,7 @@ describe("transformMessages of Pi 1.5", () => {
         const ours = ModelContext.transformMessages(messages, target, "1.5")
         assert.deepStrictEqual(ours, theirs(messages, theirModel(target)))
       }
-    }),
-    60_000
+    })
   )
 })
 
@@ -211,8 +208,7 @@ describe("systemPrompt and tools", () => {
         if (prompt !== "") prompts++
       }
       if (settings.isMany(count)) assert.isAbove(prompts, 0)
-    }),
-    settings.patience
+    })
   )
 
   it("follow sections and tools as they come and go", () => {
@@ -334,7 +330,6 @@ describe.each(PiVersion.versions)("a session resumed by real Pi %s", (version) =
         ModelContext.contentText(content, "")
       ])
       assert.deepStrictEqual([...ours, ["user", "go on"]], theirs)
-    }),
-    60_000
+    })
   )
 })

@@ -102,8 +102,7 @@ describe("an entry without a type", () => {
         )
         assert.isAtLeast(compared, found.length)
       }
-    }),
-    settings.patience
+    })
   )
 
   it.effect.each(PiVersion.versions)(
@@ -123,12 +122,18 @@ describe("an entry without a type", () => {
           continue
         }
         sessions++
-        const random = SeededRandom.make(settings.firstSeed + sessions)
+        const random = SeededRandom.make(settings.firstSeed() + sessions)
         const count = session.tree.getEntries().length
-        const isEach = fixtures.has(file) && count <= 60
-        const indexes = isEach ? [...Array(count).keys()] : [0, random.int(count), random.int(count), count - 1]
+        const isFixture = fixtures.has(file)
+        const isSmall = isFixture && count <= 60
+        // The corpus has long sessions, which take a second each time.
+        const indexes =
+          isSmall && settings.isCampaign()
+            ? Array(count).keys()
+            : new Set(isFixture || settings.isCampaign() ? [0, random.int(count), count - 1] : [random.int(count)])
         const how = comparePlacesOrIds(session)
-        const samples = isEach ? 0 : 3
+        // Pi fails on some contexts inside fixtures.
+        const samples = isSmall ? 0 : isFixture ? 2 : 1
         compareText(pi, path, whole, file, random, how, samples)
         for (const index of indexes) {
           const text = altered(session, index, { type: oneOf(random, NO_TYPES) })
@@ -141,9 +146,8 @@ describe("an entry without a type", () => {
         `OddEntries: ${sessions} fixtures and sessions of the corpus, as they are and with ${compared} types taken away, agree with Pi ${version}`
       )
       settings.note(`OddEntries: Pi ${version} itself reads no context of ${passedOver.join(", ")}`)
-      assert.isAtLeast(compared, 100)
-    }),
-    settings.patience
+      assert.isAtLeast(compared, sessions)
+    })
   )
 })
 
@@ -185,8 +189,7 @@ describe("an entry with another id or parent", () => {
         )
         assert.isAtLeast(compared, found.length)
       }
-    }),
-    settings.patience
+    })
   )
 })
 
@@ -239,8 +242,7 @@ describe("a line that is no entry of Pi's", () => {
         }
         settings.note(`OddEntries: ${compared} odd lines in sessions of Pi ${version} agree with Pi ${pi.version}`)
       }
-    }),
-    settings.patience
+    })
   )
 })
 
@@ -268,7 +270,6 @@ describe("a fork of a session with an odd entry", () => {
           []
         )
       }
-    }),
-    settings.patience
+    })
   )
 })

@@ -34,8 +34,7 @@ describe.each(PiVersion.versions)("random walks of Pi %s", (version) => {
           `PiAgreement: ${compared} sessions of ${count} walks of Pi ${version} agree with Pi ${pi.version}`
         )
       }
-    }),
-    settings.patience
+    })
   )
 
   it.effect(
@@ -68,8 +67,7 @@ describe.each(PiVersion.versions)("random walks of Pi %s", (version) => {
       // What 0.78 forks behind a label has lost its parent.
       const codes = new Set(sessions.flatMap(({ diagnostics }) => diagnostics.map(({ code }) => code)))
       assert.deepStrictEqual([...codes], version === "0.78" ? ["unknown-parent"] : [])
-    }),
-    60_000
+    })
   )
 })
 
@@ -92,8 +90,7 @@ describe.each(PiVersion.versions)("files that no Pi wrote, read by Pi %s", (vers
       settings.note(
         `PiAgreement: ${count} made-up sessions of version ${formatVersion ?? "none"} agree with Pi ${version}`
       )
-    }),
-    settings.patience
+    })
   )
 })
 
@@ -120,8 +117,8 @@ describe.each(PiVersion.versions)("the corpus, read by Pi %s", (version) => {
         const copy = Path.join(dir, `${at}.jsonl`)
         Fs.copyFileSync(path, copy)
         const manager = pi.SessionManager.open(copy)
-        const random = SeededRandom.make(settings.firstSeed + at)
-        const samples = asPi.lines.length > 2000 ? 4 : 20
+        const random = SeededRandom.make(settings.firstSeed() + at)
+        const samples = settings.isCampaign() && asPi.lines.length <= 2000 ? 20 : 2
         compare({ name: path, pi, manager, session: asPiHasIt(session), random, samples })
         Fs.rmSync(copy)
         compared++
@@ -131,7 +128,6 @@ describe.each(PiVersion.versions)("the corpus, read by Pi %s", (version) => {
         settings.note(`PiAgreement: ${compared} sessions of the corpus agree with Pi ${version}`)
         for (const reason of passedOver) settings.note(`PiAgreement: passed over ${reason}`)
       }
-    }),
-    1_200_000
+    })
   )
 })

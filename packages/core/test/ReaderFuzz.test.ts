@@ -158,8 +158,7 @@ describe.each(PiVersion.versions)("damaged sessions of Pi %s", (version) => {
       }
       if (settings.isMany(count)) assert.isAtLeast(damaged * 2, count, "most of them are damaged")
       settings.note(`ReaderFuzz: ${count} damaged sessions of Pi ${version}, ${damaged} with diagnostics`)
-    }),
-    settings.patience
+    })
   )
 
   it.effect(
@@ -190,8 +189,7 @@ describe.each(PiVersion.versions)("damaged sessions of Pi %s", (version) => {
         }
       }
       assert.isAbove(cuts, 1000)
-    }),
-    60_000
+    })
   )
 
   it.effect(
@@ -214,7 +212,6 @@ describe.each(PiVersion.versions)("damaged sessions of Pi %s", (version) => {
         )
       }
       assert.isAbove(bytes.length, 0)
-    }),
-    60_000
+    })
   )
 })

@@ -94,8 +94,7 @@ describe.each(PiVersion.versions)("SessionFork.branch of walks of Pi %s", (versi
         if (settings.isMany(count)) assert.isAtLeast(compared, count)
         settings.note(`SessionFork: ${compared} branches of walks of Pi ${version} forked as by Pi ${piVersion}`)
       }
-    }),
-    settings.patience
+    })
   )
 
   it.effect(
@@ -117,8 +116,7 @@ describe.each(PiVersion.versions)("SessionFork.branch of walks of Pi %s", (versi
           same(textOf(Session.readText(textOf(fork))), textOf(fork), name)
         }
       }
-    }),
-    settings.patience
+    })
   )
 })
 
@@ -240,8 +238,7 @@ describe.each(PiVersion.versions)("SessionFork.whole, beside forkFrom of Pi %s",
         }
       }
       assert.isAbove(compared, 0)
-    }),
-    settings.patience
+    })
   )
 
   it.effect(
@@ -264,8 +261,7 @@ describe.each(PiVersion.versions)("SessionFork.whole, beside forkFrom of Pi %s",
         compared++
       }
       assert.isAbove(compared, 0)
-    }),
-    settings.patience
+    })
   )
 })
 

@@ -136,8 +136,7 @@ describe.each(PiVersion.versions)("SessionMigration, beside Pi %s", (version) =>
       const rewritten = Session.readText(Fs.readFileSync(path, "utf8"))
       const written = rewritten.tree.getEntries().map((entry) => plain(entry.decode(), rename))
       assert.deepStrictEqual(written, plain(decoded))
-    }),
-    60_000
+    })
   )
 })
 

@@ -65,48 +65,41 @@ const entriesOf = (session: Session.Session): ReadonlyArray<SessionEntry> =>
   session.lines.filter((one) => one instanceof SessionEntry)
 
 describe("SessionOutline", () => {
-  it(
-    "says what the session says, in the same bytes, when its texts are put back",
-    () => {
-      const count = settings.fuzz(1500)
-      let shorter = 0
-      for (const seed of settings.seeds(count)) {
-        const random = SeededRandom.make(seed)
-        const lines = Array.from({ length: 1 + random.int(4) }, (_, at) => line(random, at))
-        const session = Session.readText(`${[HEADER, ...lines].join("\n")}\n`)
-        const { session: outline, texts } = SessionOutline.of(session)
-        const [whole, short] = [entriesOf(session), entriesOf(outline)]
-        assert.strictEqual(short.length, whole.length)
-        for (const [at, entry] of short.entries()) {
-          const original = whole[at]?.decode() ?? {}
-          const { id, line, parentId, role, timestamp, type } = entry
-          const {
-            id: id0,
-            line: line0,
-            parentId: parent0,
-            role: role0,
-            timestamp: time0,
-            type: type0
-          } = whole[at] ?? entry
-          assert.deepStrictEqual(
-            [id, line, parentId, role, timestamp, type],
-            [id0, line0, parent0, role0, time0, type0]
-          )
-          const told = entry.decode()
-          assert.deepStrictEqual(texts.restoreJson(told), original, `seed ${seed}`)
-          const printed = Buffer.from(texts.toBytes(JSON.stringify(told))).toString()
-          assert.strictEqual(printed, JSON.stringify(original), `seed ${seed}`)
-          if (entry !== whole[at]) shorter++
-        }
-        assert.deepStrictEqual(
-          outline.tree.getBranch().map((entry) => entry.id),
-          session.tree.getBranch().map((entry) => entry.id)
-        )
+  it("says what the session says, in the same bytes, when its texts are put back", () => {
+    const count = settings.fuzz(1500)
+    let shorter = 0
+    for (const seed of settings.seeds(count)) {
+      const random = SeededRandom.make(seed)
+      const lines = Array.from({ length: 1 + random.int(4) }, (_, at) => line(random, at))
+      const session = Session.readText(`${[HEADER, ...lines].join("\n")}\n`)
+      const { session: outline, texts } = SessionOutline.of(session)
+      const [whole, short] = [entriesOf(session), entriesOf(outline)]
+      assert.strictEqual(short.length, whole.length)
+      for (const [at, entry] of short.entries()) {
+        const original = whole[at]?.decode() ?? {}
+        const { id, line, parentId, role, timestamp, type } = entry
+        const {
+          id: id0,
+          line: line0,
+          parentId: parent0,
+          role: role0,
+          timestamp: time0,
+          type: type0
+        } = whole[at] ?? entry
+        assert.deepStrictEqual([id, line, parentId, role, timestamp, type], [id0, line0, parent0, role0, time0, type0])
+        const told = entry.decode()
+        assert.deepStrictEqual(texts.restoreJson(told), original, `seed ${seed}`)
+        const printed = Buffer.from(texts.toBytes(JSON.stringify(told))).toString()
+        assert.strictEqual(printed, JSON.stringify(original), `seed ${seed}`)
+        if (entry !== whole[at]) shorter++
       }
-      if (settings.isMany(count)) assert.isAbove(shorter, count / 4)
-    },
-    settings.patience
-  )
+      assert.deepStrictEqual(
+        outline.tree.getBranch().map((entry) => entry.id),
+        session.tree.getBranch().map((entry) => entry.id)
+      )
+    }
+    if (settings.isMany(count)) assert.isAbove(shorter, count / 4)
+  })
 
   const long = "a long text, ".repeat(40)
   const told = (payload: JsonObject) => {

@@ -272,37 +272,33 @@ describe("a damaged SessionTree", () => {
     assert.lengthOf(tree.toNodes(), 1)
   })
 
-  it(
-    "always comes to an end, on any parents at all",
-    () => {
-      const count = settings.fuzz(2000)
-      for (const seed of settings.seeds(count)) {
-        const random = SeededRandom.make(seed)
-        const size = 1 + random.int(12)
-        const id = (): string => `${random.int(size)}`
-        const { tree } = Session.fromLines(
-          Array.from({ length: size }, (_, at) =>
-            SessionEntry.make(user(random.chance(0.8) ? `${at}` : id(), random.chance(0.2) ? null : id()))
-          )
+  it("always comes to an end, on any parents at all", () => {
+    const count = settings.fuzz(2000)
+    for (const seed of settings.seeds(count)) {
+      const random = SeededRandom.make(seed)
+      const size = 1 + random.int(12)
+      const id = (): string => `${random.int(size)}`
+      const { tree } = Session.fromLines(
+        Array.from({ length: size }, (_, at) =>
+          SessionEntry.make(user(random.chance(0.8) ? `${at}` : id(), random.chance(0.2) ? null : id()))
         )
-        const known = new Set(ids(tree.getEntries()))
-        const inTree = new Set<string | null>()
-        const stack = [...tree.toNodes()]
-        for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
-          assert.isFalse(inTree.has(node.entry.id), `seed ${seed}: ${node.entry.id} stands twice in the tree`)
-          inTree.add(node.entry.id)
-          stack.push(...node.children)
-        }
-        assert.deepStrictEqual(inTree, known, `seed ${seed}: every id is in the tree`)
-        for (const leaf of tree.leaves()) {
-          const branch = tree.getBranch(leaf.id ?? "")
-          assert.strictEqual(branch.at(-1), leaf, `seed ${seed}`)
-          const parents = branch.slice(1).map(({ parentId }) => parentId)
-          assert.deepStrictEqual(parents, ids(branch.slice(0, -1)), `seed ${seed}: a branch without gaps`)
-        }
+      )
+      const known = new Set(ids(tree.getEntries()))
+      const inTree = new Set<string | null>()
+      const stack = [...tree.toNodes()]
+      for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
+        assert.isFalse(inTree.has(node.entry.id), `seed ${seed}: ${node.entry.id} stands twice in the tree`)
+        inTree.add(node.entry.id)
+        stack.push(...node.children)
       }
-      assert.isAtLeast(count, 0)
-    },
-    settings.patience
-  )
+      assert.deepStrictEqual(inTree, known, `seed ${seed}: every id is in the tree`)
+      for (const leaf of tree.leaves()) {
+        const branch = tree.getBranch(leaf.id ?? "")
+        assert.strictEqual(branch.at(-1), leaf, `seed ${seed}`)
+        const parents = branch.slice(1).map(({ parentId }) => parentId)
+        assert.deepStrictEqual(parents, ids(branch.slice(0, -1)), `seed ${seed}: a branch without gaps`)
+      }
+    }
+    assert.isAtLeast(count, 0)
+  })
 })

@@ -87,8 +87,7 @@ describe.each(PiVersion.versions)("TreeNavigation, beside Pi %s", (version) => {
       }
       assert.isAbove(moves, 0)
       settings.note(`TreeNavigation: ${moves} moves in walks of Pi ${version} as Pi makes them`)
-    }),
-    settings.patience
+    })
   )
 
   it.effect(
@@ -124,8 +123,7 @@ describe.each(PiVersion.versions)("TreeNavigation, beside Pi %s", (version) => {
           assert.deepStrictEqual(ids(ours.tree.getBranch()).slice(0, -1), ids(session.tree.branchAt(targetId)), name)
         }
       }
-    }),
-    settings.patience
+    })
   )
 
   it.effect(
@@ -144,8 +142,7 @@ describe.each(PiVersion.versions)("TreeNavigation, beside Pi %s", (version) => {
           assert.strictEqual(session.tree.append([ours]).leafId, ours.id, name)
         }
       }
-    }),
-    settings.patience
+    })
   )
 })
 
