@@ -28,7 +28,7 @@ describe("EntryPayload.decode", () => {
     "passes every entry of every walk of Pi %s, as it is",
     Effect.fnUntraced(function* (version) {
       const types = new Set<string>()
-      const count = settings.walks(50)
+      const count = settings.walks(20)
       for (const { name, session } of yield* walkFiles(version, count)) {
         for (const entry of session.tree.getEntries()) {
           const result = EntryPayload.decode(entry)

@@ -60,7 +60,7 @@ describe.each(PiVersion.versions)("transformMessages of Pi %s", (version) => {
     "is pi-ai's own on random walks, whatever the model",
     Effect.fnUntraced(function* () {
       const theirs = yield* Effect.promise(() => piAi.transformMessages(version))
-      const count = settings.walks(50)
+      const count = settings.walks(20)
       const roles = new Set<string>()
       let madeUp = 0
       for (const { name, messages } of yield* contexts(version, count)) {
@@ -199,7 +199,7 @@ describe("systemPrompt and tools", () => {
     Effect.fnUntraced(function* () {
       const systemPrompt = yield* Effect.promise(piAi.systemPrompt)
       const tools = yield* Effect.promise(piAi.tools)
-      const count = settings.walks(50)
+      const count = settings.walks(20)
       let prompts = 0
       for (const { name, messages } of yield* contexts("1.5", count)) {
         const prompt = ModelContext.systemPrompt(messages)

@@ -84,7 +84,7 @@ describe("an entry without a type", () => {
   it.effect.each(PiVersion.versions)(
     "is read as both real Pis read it, in walks of Pi %s",
     Effect.fnUntraced(function* (version) {
-      const found = yield* walkFiles(version, settings.walks(10))
+      const found = yield* walkFiles(version, settings.walks(5))
       const path = Path.join(yield* temporaryFolder, "typeless.jsonl")
       for (const pi of yield* pis) {
         let compared = 0
@@ -161,7 +161,7 @@ describe("an entry with another id or parent", () => {
   it.effect.each(PiVersion.versions)(
     "is read as both real Pis read it, in walks of Pi %s",
     Effect.fnUntraced(function* (version) {
-      const found = yield* walkFiles(version, settings.walks(10))
+      const found = yield* walkFiles(version, settings.walks(5))
       const path = Path.join(yield* temporaryFolder, "odd.jsonl")
       for (const pi of yield* pis) {
         let compared = 0
@@ -227,7 +227,7 @@ describe("a line that is no entry of Pi's", () => {
   it.effect.each(PiVersion.versions)(
     "is read as both real Pis read it, in walks of Pi %s",
     Effect.fnUntraced(function* (version) {
-      const found = yield* walkFiles(version, settings.walks(10))
+      const found = yield* walkFiles(version, settings.walks(5))
       const path = Path.join(yield* temporaryFolder, "values.jsonl")
       for (const pi of yield* pis) {
         let compared = 0
@@ -251,7 +251,7 @@ describe("a fork of a session with an odd entry", () => {
     "has its context, at the leaf and elsewhere",
     Effect.fnUntraced(function* () {
       const header = { id: "fork", timestamp: "2026-01-05T10:00:00.000Z", cwd: "/work" }
-      for (const { name, random, session } of yield* walkFiles("1.5", settings.walks(10))) {
+      for (const { name, random, session } of yield* walkFiles("1.5", settings.walks(5))) {
         const entries = session.tree.getEntries()
         const index = random.chance(0.5) ? entries.length - 1 : random.int(entries.length)
         const members = oneOf<Members>(random, [

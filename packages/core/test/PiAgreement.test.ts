@@ -20,7 +20,7 @@ describe.each(PiVersion.versions)("random walks of Pi %s", (version) => {
   it.effect(
     "are read by us as by both real Pis",
     Effect.fnUntraced(function* () {
-      const count = settings.walks(60)
+      const count = settings.walks(20)
       const found = yield* walkFiles(version, count)
       for (const pi of yield* pis) {
         let compared = 0
@@ -77,7 +77,7 @@ describe.each(PiVersion.versions)("files that no Pi wrote, read by Pi %s", (vers
     Effect.fnUntraced(function* (formatVersion) {
       const pi = yield* Effect.promise(() => PiModule.load(version))
       const path = Path.join(yield* temporaryFolder, "wild.jsonl")
-      const count = settings.walks(60)
+      const count = settings.walks(40)
       for (const seed of settings.seeds(count)) {
         const random = SeededRandom.make(seed)
         const text = WildSession.make(random, formatVersion)

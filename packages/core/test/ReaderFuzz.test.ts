@@ -143,7 +143,7 @@ describe.each(PiVersion.versions)("damaged sessions of Pi %s", (version) => {
   it.effect(
     "keep every whole line, print as they were, and break nothing",
     Effect.fnUntraced(function* () {
-      const count = settings.fuzz(150)
+      const count = settings.fuzz(80)
       const walks = yield* walkFiles(version, 12)
       let damaged = 0
       for (const seed of settings.seeds(count)) {
@@ -153,7 +153,7 @@ describe.each(PiVersion.versions)("damaged sessions of Pi %s", (version) => {
         let bytes = walk.bytes
         for (let times = 1 + random.int(4); times > 0; times--) bytes = mutate(random, bytes)
         const session = check(bytes, random, `seed ${seed}`)
-        if (seed % 4 === 0) use(session)
+        if (seed % 8 === 0) use(session)
         if (session.diagnostics.length > 0) damaged++
       }
       if (settings.isMany(count)) assert.isAtLeast(damaged * 2, count, "most of them are damaged")
@@ -173,7 +173,7 @@ describe.each(PiVersion.versions)("damaged sessions of Pi %s", (version) => {
         const first = Buffer.from(lines[at] ?? "")
         const second = lines[at + 1] ?? ""
         // Every byte of a short line, some of a long one.
-        const step = Math.max(1, Math.floor(first.length / 150))
+        const step = Math.max(1, Math.floor(first.length / (settings.isCampaign() ? 150 : 40)))
         for (let cut = 1; cut <= first.length; cut += step) {
           const bytes = Buffer.concat([Buffer.from(`${header}\n`), first.subarray(0, cut), Buffer.from(`${second}\n`)])
           const session = Session.read(bytes)
@@ -197,7 +197,7 @@ describe.each(PiVersion.versions)("damaged sessions of Pi %s", (version) => {
     Effect.fnUntraced(function* () {
       const [walk] = yield* walkFiles(version, 1, 25)
       const bytes = walk?.bytes ?? Buffer.alloc(0)
-      for (let end = 0; end <= bytes.length; end += end < 5000 ? 1 : 97) {
+      for (let end = 0; end <= bytes.length; end += end < (settings.isCampaign() ? 5000 : 1500) ? 1 : 97) {
         const torn = bytes.subarray(0, end)
         const session = Session.read(torn)
         same(placed(session.tree.getEntries()), wholeEntries(torn), `broken off after ${end} bytes`)

@@ -65,13 +65,13 @@ describe("Session.print", () => {
     const paths = files.fixtures()
     assert.deepStrictEqual(unfaithful(paths), [])
     settings.note(`Session.print: ${paths.length} fixtures`)
-  }, 600_000)
+  })
 
   it("prints every session of the corpus byte for byte", () => {
     const paths = files.corpus()
     assert.deepStrictEqual(unfaithful(paths), [])
     if (paths.length > 0) settings.note(`Session.print: ${paths.length} sessions of the corpus`)
-  }, 600_000)
+  })
 
   it("prints neighbours in memory as one piece", () => {
     const file = text(header, one, "damaged", "", two + three)

@@ -67,7 +67,7 @@ describe.each(PiVersion.versions)("SessionFork.branch of walks of Pi %s", (versi
   it.effect(
     "writes what createBranchedSession writes",
     Effect.fnUntraced(function* () {
-      const count = settings.walks(50)
+      const count = settings.walks(20)
       const dir = yield* temporaryFolder
       for (const piVersion of PiVersion.versions) {
         const pi = yield* Effect.promise(() => PiModule.load(piVersion))
@@ -100,7 +100,7 @@ describe.each(PiVersion.versions)("SessionFork.branch of walks of Pi %s", (versi
   it.effect(
     "keeps the context of the branch",
     Effect.fnUntraced(function* () {
-      for (const { name, session, random } of yield* walkFiles(version, settings.walks(50))) {
+      for (const { name, session, random } of yield* walkFiles(version, settings.walks(20))) {
         const entries = session.tree.getEntries()
         for (let sample = 0; sample < 4; sample++) {
           const leafId = entries[random.int(entries.length)]?.id ?? ""
@@ -230,7 +230,7 @@ describe.each(PiVersion.versions)("SessionFork.whole, beside forkFrom of Pi %s",
       const dir = yield* temporaryFolder
       let compared = 0
       for (const walked of PiVersion.versions) {
-        for (const { name, path, session } of yield* walkFiles(walked, settings.walks(25))) {
+        for (const { name, path, session } of yield* walkFiles(walked, settings.walks(10))) {
           const manager = pi.SessionManager.forkFrom(path, "/elsewhere", dir)
           const written = Fs.readFileSync(manager.getSessionFile() ?? "", "utf8")
           same(textOf(SessionFork.whole(session, headerOf(manager))), written, name)
@@ -248,7 +248,7 @@ describe.each(PiVersion.versions)("SessionFork.whole, beside forkFrom of Pi %s",
       const dir = yield* temporaryFolder
       const path = Path.join(dir, "wild.jsonl")
       let compared = 0
-      for (const seed of settings.seeds(settings.walks(50))) {
+      for (const seed of settings.seeds(settings.walks(20))) {
         const text = WildSession.make(SeededRandom.make(seed), 3)
         Fs.writeFileSync(path, text)
         const manager = pi.SessionManager.forkFrom(path, "/elsewhere", dir)

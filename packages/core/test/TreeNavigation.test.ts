@@ -36,7 +36,7 @@ describe.each(PiVersion.versions)("TreeNavigation, beside Pi %s", (version) => {
       const navigate = yield* Effect.promise(() => piNavigation.load(version))
       const dir = yield* temporaryFolder
       let moves = 0
-      for (const { name, path, session, random } of yield* walkFiles(version, settings.walks(50))) {
+      for (const { name, path, session, random } of yield* walkFiles(version, settings.walks(20))) {
         const manager = pi.SessionManager.open(copyOf(dir, path))
         const rename = new Map(manager.getEntries().map(({ id }) => [id, id]))
         let tree: SessionTree = session.tree
@@ -95,7 +95,7 @@ describe.each(PiVersion.versions)("TreeNavigation, beside Pi %s", (version) => {
     Effect.fnUntraced(function* () {
       const pi = yield* Effect.promise(() => PiModule.load(version))
       const dir = yield* temporaryFolder
-      for (const { name, path, session, random } of yield* walkFiles(version, settings.walks(40))) {
+      for (const { name, path, session, random } of yield* walkFiles(version, settings.walks(20))) {
         const entries = session.tree.getEntries()
         const details = random.chance(0.5) ? { readFiles: ["a"], modifiedFiles: [] } : undefined
         const fromHook = random.chance(0.5)

@@ -17,7 +17,7 @@ export const walks = (test: number): number => Dose.of("PI_SESSIONS_WALKS", dose
 export const fuzz = (test: number): number => Dose.of("PI_SESSIONS_FUZZ", doses(test))
 
 /** Whether so many cases cover everything that can happen. */
-export const isMany = (count: number): boolean => count >= 50
+export const isMany = (count: number): boolean => count >= 20
 
 export { firstSeed, isCampaign } from "@pi-sessions/testing/Dose"
 
