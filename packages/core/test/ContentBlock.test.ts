@@ -63,7 +63,7 @@ describe("the guards in plain code say what the schemas say", () => {
     for (const value of values) assert.strictEqual(isUsage(value), schema(value), JSON.stringify(value))
     let accepted = 0
     for (let round = 0; round < 20_000; round++) {
-      // One of each key alone, else nearly all would be refused for something.
+      // Each key also alone: with all keys nearly every value would be rejected.
       const usage = objectOf(random, [keys[random.int(keys.length)] ?? "", ...(random.chance(0.3) ? keys : [])])
       assert.strictEqual(isUsage(usage), schema(usage), JSON.stringify(usage))
       if (isUsage(usage)) accepted++

@@ -25,7 +25,7 @@ const failure = (payload: JsonObject): EntryPayload.InvalidEntry => {
 
 describe("EntryPayload.decode", () => {
   it.effect.each(PiVersion.versions)(
-    "passes every entry of every walk of Pi %s, as it is",
+    "accepts every entry of every walk of Pi %s",
     Effect.fnUntraced(function* (version) {
       const types = new Set<string>()
       const count = settings.walks(20)
@@ -56,7 +56,7 @@ describe("EntryPayload.decode", () => {
     assert.deepStrictEqual(decode(odd), Result.succeed(odd))
   })
 
-  it("passes entries of unknown types as they are, whatever they hold", () => {
+  it("accepts entries of unknown types with any members", () => {
     for (const odd of [
       { type: "from the future", data: [] },
       { type: "leaf", id: 7, timestamp: 5, parentId: {} }
@@ -65,12 +65,12 @@ describe("EntryPayload.decode", () => {
     }
   })
 
-  it("passes what a file of version 1 lacks: ids and parents", () => {
+  it("accepts entries without ids and parents, as in version 1", () => {
     const old = { type: "message", message: { role: "user", content: "hello" } }
     assert.deepStrictEqual(decode(old), Result.succeed(old))
   })
 
-  it("passes the least that Pi needs of each message", () => {
+  it("accepts the fewest members that Pi needs of each message", () => {
     const messages: ReadonlyArray<JsonObject> = [
       { role: "user", content: "" },
       { role: "assistant", content: [] },
@@ -119,12 +119,12 @@ describe("EntryPayload.decode", () => {
     )
   })
 
-  it("does not repeat what the entry holds", () => {
+  it("does not repeat members of the entry", () => {
     const invalid = failure(message("a", null, { role: "user", content: { secret: "hunter2" } }))
     assert.notInclude(invalid.message, "hunter2")
   })
 
-  it("says that an entry has no id", () => {
+  it("reports an entry without an id", () => {
     assert.include(failure({ ...user("a", null), id: [] }).message, "entry without id of type message: ")
   })
 })

@@ -35,12 +35,12 @@ const strings = [
   "true"
 ] as const
 
-/** What ends a string, or cannot stand in one. */
+/** Characters that end a string or are invalid in one. */
 const broken = ["\\x", "\\u00g0", "\\u12", "\u0007", "\n", "\\"] as const
 /** Escapes that `JSON.stringify` writes, and others of the same characters. */
 const escapes = ["\\u001b", "\\u0000", "\\u000b", "\\u001B", "\\u0008", "\\u000A", "\\u007f", "\\ud83d", "\\/"] as const
 
-/** A string of up to 300 KB, seldom no JSON, of pieces that are seldom written otherwise than `JSON.stringify` does. */
+/** A string of up to 300 KB, mostly valid and mostly written as by `JSON.stringify`. */
 const longString = (random: Random): string => {
   const plain = [
     "a",
@@ -172,7 +172,7 @@ const parse = (bytes: Buffer): { readonly value: Json } | undefined => {
 
 const noise = (random: Random): Buffer => Buffer.from([oddBytes[random.int(oddBytes.length)] ?? 0, random.int(256)])
 
-/** Scans a document that stands between other bytes, and compares everything with what `JSON.parse` makes of it. */
+/** Scans a document between other bytes, and compares the result with that of `JSON.parse`. */
 const compare = (scanner: JsonScanner, random: Random, bytes: Buffer, name: () => string): boolean => {
   const same = (ours: unknown, theirs: unknown, what: string): void => {
     if (!Util.isDeepStrictEqual(ours, theirs)) assert.deepStrictEqual(ours, theirs, `${name()}: ${what}`)
@@ -236,10 +236,10 @@ describe("JsonScanner", () => {
     settings.note(`JsonScanner: ${count} documents, ${mutants} mutants of which ${valid} are JSON`)
   })
 
-  it("walks long strings as JSON.parse does, and tells the well-formed ones that JSON.stringify writes alike", () => {
+  it("skips long strings as JSON.parse does, and finds those that JSON.stringify writes with the same bytes", () => {
     const count = settings.fuzz(1000)
     const scanner = new JsonScanner()
-    let told = 0
+    let foundAll = 0
     let refused = 0
     for (const seed of settings.seeds(count)) {
       const random = SeededRandom.make(seed)
@@ -263,10 +263,10 @@ describe("JsonScanner", () => {
         )
         .map((text) => text.slice(1, -1))
       assert.deepStrictEqual(found, expected, `seed ${seed}`)
-      told += found.length
+      foundAll += found.length
     }
     if (settings.isMany(count)) {
-      assert.isAbove(told, count / 4)
+      assert.isAbove(foundAll, count / 4)
       assert.isAbove(refused, count / 50)
     }
   })
@@ -319,7 +319,7 @@ describe("JsonScanner", () => {
     assert.strictEqual(count, 256 * 15 * 10)
   })
 
-  it("takes the last of members that share a name", () => {
+  it("reads the last of members with the same name", () => {
     const cases: ReadonlyArray<readonly [string, string | undefined]> = [
       ['{"message":{"role":"user","role":"assistant"}}', "assistant"],
       ['{"message":{"role":"user","role":{"role":"x"}}}', undefined],
@@ -343,7 +343,7 @@ describe("JsonScanner", () => {
     assert.deepStrictEqual([scanner.type.start, scanner.id.start], [24, 40])
   })
 
-  it("goes as deep as the text does", () => {
+  it("reads any depth", () => {
     const depth = 100_000
     const objects = `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`
     const arrays = `${"[".repeat(depth)}${"]".repeat(depth)}`
@@ -352,7 +352,7 @@ describe("JsonScanner", () => {
     assert.strictEqual(scanText(objects.slice(0, -1)).stop, -1)
   })
 
-  it("says where a text stops being JSON", () => {
+  it("finds the first byte that is not JSON in a text", () => {
     const cases: ReadonlyArray<readonly [string, number]> = [
       ["", 0],
       ["{", 1],

@@ -14,7 +14,7 @@ const parses = (text: string): boolean => {
 const faultIn = (text: string): number | undefined => JsonText.faultIn(Buffer.from(text, "latin1"))
 
 describe("JsonText.faultIn", () => {
-  it("names the first byte that is no JSON", () => {
+  it("finds the first byte that is not JSON", () => {
     const cases: ReadonlyArray<readonly [string, number | undefined]> = [
       ["", 0],
       [" \r\n", 3],

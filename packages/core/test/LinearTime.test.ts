@@ -28,7 +28,7 @@ const header = '{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T0
 const entry = (id: number, message: object): string =>
   `${JSON.stringify({ type: "message", id: `e${id}`, parentId: id === 0 ? null : `e${id - 1}`, timestamp: "2026-01-01T00:00:00.000Z", message })}\n`
 
-/** A session in which one message says the text, and then many messages say pieces of it. */
+/** A session of one message with the text, and many messages with pieces of it. */
 const sessionOf = (text: string): string => {
   const pieces = Array.from({ length: Math.ceil(text.length / 64) }, (_, at) => text.slice(at * 64, at * 64 + 64))
   return header + [text, ...pieces].map((content, id) => entry(id, { role: "user", content, timestamp: 1 })).join("")

@@ -1,5 +1,5 @@
 /**
- * The real Pis as oracles: on files that they wrote themselves, our tree, branches, labels and contexts are theirs.
+ * Compares tree, branches, labels and contexts of files that the real Pis wrote with those of the real Pis.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
@@ -18,7 +18,7 @@ import { files as walkFiles, pis } from "./support/walks.ts"
 
 describe.each(PiVersion.versions)("random walks of Pi %s", (version) => {
   it.effect(
-    "are read by us as by both real Pis",
+    "are read as by both real Pis",
     Effect.fnUntraced(function* () {
       const count = settings.walks(20)
       const found = yield* walkFiles(version, count)
@@ -38,7 +38,7 @@ describe.each(PiVersion.versions)("random walks of Pi %s", (version) => {
   )
 
   it.effect(
-    "hold every kind of entry that Pi writes",
+    "have every entry type that Pi writes",
     Effect.fnUntraced(function* () {
       const sessions = (yield* walkFiles(version, 60)).map(({ session }) => session)
       const entries = sessions.flatMap(({ tree }) => tree.getEntries())
@@ -73,7 +73,7 @@ describe.each(PiVersion.versions)("random walks of Pi %s", (version) => {
 
 describe.each(PiVersion.versions)("files that no Pi wrote, read by Pi %s", (version) => {
   it.effect.each([1, 2, 3, undefined] as const)(
-    "are read by us in the same way, in version %s of the format",
+    "are read in the same way, in version %s of the format",
     Effect.fnUntraced(function* (formatVersion) {
       const pi = yield* Effect.promise(() => PiModule.load(version))
       const path = Path.join(yield* temporaryFolder, "wild.jsonl")
@@ -96,7 +96,7 @@ describe.each(PiVersion.versions)("files that no Pi wrote, read by Pi %s", (vers
 
 describe.each(PiVersion.versions)("the corpus, read by Pi %s", (version) => {
   it.effect(
-    "is read by us in the same way",
+    "is read in the same way",
     Effect.fnUntraced(function* () {
       const pi = yield* Effect.promise(() => PiModule.load(version))
       const dir = yield* temporaryFolder

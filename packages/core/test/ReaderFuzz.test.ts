@@ -1,6 +1,6 @@
 /**
- * Damaged sessions: whatever happens to the bytes of a real one, it is read without a throw, printed as it was, and
- * every line that is still whole is still an entry. What is whole is for `JSON.parse` to say.
+ * Damaged sessions are read without exceptions and printed with the same bytes, and every line that `JSON.parse` reads is
+ * an entry.
  */
 import { assert, describe, it } from "@effect/vitest"
 import * as PiVersion from "@pi-sessions/testing/PiVersion"
@@ -32,7 +32,7 @@ const parse = (text: string): Json | undefined => {
   }
 }
 
-/** The lines of a file with their offsets, newlines excluded; a mark at the start is no part of a line. */
+/** The lines of a file with their offsets, without newlines and the byte order mark. */
 const linesOf = (bytes: Buffer): ReadonlyArray<readonly [byteOffset: number, line: Buffer]> => {
   const lines: Array<readonly [number, Buffer]> = []
   let start = bytes.indexOf(BYTE_ORDER_MARK) === 0 ? 3 : 0
@@ -44,7 +44,7 @@ const linesOf = (bytes: Buffer): ReadonlyArray<readonly [byteOffset: number, lin
   }
 }
 
-/** The entries that stand alone on their line, by offset. */
+/** The entries that are alone on their line, by offset. */
 const wholeEntries = (bytes: Buffer): ReadonlyArray<readonly [byteOffset: number, entry: JsonObject]> =>
   linesOf(bytes).flatMap(([byteOffset, line]) => {
     const value = parse(line.toString("utf8"))
@@ -57,7 +57,7 @@ const placed = (
 ): ReadonlyArray<readonly [byteOffset: number, entry: JsonObject]> =>
   entries.map((entry) => [entry.byteOffset, entry.decode()])
 
-/** Everything that must hold of any bytes at all. */
+/** Checks the properties that hold for any bytes. */
 const check = (bytes: Buffer, random: Random, name: string): Session.Session => {
   const session = Session.read(bytes)
   assert.isTrue(bytes.equals(Session.toBytes(session)), `${name}: prints what it read`)
@@ -88,7 +88,7 @@ const check = (bytes: Buffer, random: Random, name: string): Session.Session => 
 
 const headerFor = (id: string): SessionFork.ForkHeader => ({ id, timestamp: samples.timestamp, cwd: "/" })
 
-/** Walks through everything that can be done with a session, none of which may throw. */
+/** Calls every function on a session; none may throw. */
 const use = (session: Session.Session): void => {
   for (const one of [session, Session.asPiReads(session), SessionMigration.toCurrent(session)]) {
     const { tree } = one
@@ -141,7 +141,7 @@ const mutate = (random: Random, bytes: Buffer): Buffer => {
 
 describe.each(PiVersion.versions)("damaged sessions of Pi %s", (version) => {
   it.effect(
-    "keep every whole line, print as they were, and break nothing",
+    "keep every whole line, print the same bytes, and throw nothing",
     Effect.fnUntraced(function* () {
       const count = settings.fuzz(80)
       const walks = yield* walkFiles(version, 12)
@@ -162,7 +162,7 @@ describe.each(PiVersion.versions)("damaged sessions of Pi %s", (version) => {
   )
 
   it.effect(
-    "give back the entry that was glued to another, wherever that one was torn, and nothing else",
+    "give the entry that was glued to a torn one, and nothing else",
     Effect.fnUntraced(function* () {
       const [walk] = yield* walkFiles(version, 1, 120)
       assert.isDefined(walk)
@@ -193,7 +193,7 @@ describe.each(PiVersion.versions)("damaged sessions of Pi %s", (version) => {
   )
 
   it.effect(
-    "end with the last whole line, wherever they break off",
+    "end with the last whole line, at any length",
     Effect.fnUntraced(function* () {
       const [walk] = yield* walkFiles(version, 1, 25)
       const bytes = walk?.bytes ?? Buffer.alloc(0)

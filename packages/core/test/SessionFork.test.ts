@@ -31,7 +31,7 @@ const textOf = (session: Session.Session | undefined): string =>
 const label = (id: string, parentId: string | null, targetId: string, text?: string): JsonObject =>
   entry("label", id, parentId, { targetId, label: text })
 
-/** The header that Pi wrote, for us to write it too. */
+/** The members of the header that Pi wrote. */
 const headerOf = (manager: PiModule.PiSessionManager): SessionFork.ForkHeader => {
   const header = manager.getHeader()
   return {
@@ -42,7 +42,7 @@ const headerOf = (manager: PiModule.PiSessionManager): SessionFork.ForkHeader =>
   }
 }
 
-/** What Pi wrote, or would have written had anybody spoken, with our ids of the new labels in place of its random ones. */
+/** The file that Pi writes, with derived ids in place of its random ids of new labels. */
 const forkedText = (
   manager: PiModule.PiSessionManager,
   ours: Session.Session | undefined,
@@ -57,7 +57,7 @@ const forkedText = (
   return [manager.getHeader(), ...entries].map((line) => `${JSON.stringify(line)}\n`).join("")
 }
 
-/** 0.78 cuts the history off behind a label inside the path, and keeps parents that are not there. */
+/** Whether 0.78 keeps the history: it loses that before a label inside the path. */
 const isWholeIn078 = (path: ReadonlyArray<SessionEntry>): boolean => {
   const lastSpoken = path.findLastIndex(({ type }) => type !== "label")
   return path[0]?.parentId === null && path.slice(0, Math.max(0, lastSpoken)).every(({ type }) => type !== "label")
@@ -135,7 +135,7 @@ describe("SessionFork.branch", () => {
     user("f", "b")
   )
 
-  it("closes the parents of entries behind labels and adds the labels at the end", () => {
+  it("links entries after labels to the entries before them, and adds the labels at the end", () => {
     const fork = SessionFork.branch(source, "e", forkHeader)
     const entries = fork?.tree.getEntries() ?? []
     assert.deepStrictEqual(ids(entries).slice(0, 5), ["a", "b", "c", "d", "e"])
@@ -185,8 +185,8 @@ describe("SessionFork.branch", () => {
     )
   })
 
-  it("is nothing where there is no such entry", () => {
-    assert.isUndefined(SessionFork.branch(source, "nobody", forkHeader))
+  it("is empty where there is no such entry", () => {
+    assert.isUndefined(SessionFork.branch(source, "unknown", forkHeader))
   })
 
   it("gives the same bytes each time and leaves its source as it is", () => {
@@ -198,7 +198,7 @@ describe("SessionFork.branch", () => {
     assert.strictEqual(textOf(source), before)
   })
 
-  it("gives entries of glued and unfinished lines a line each", () => {
+  it("gives each entry of glued and unfinished lines its own line", () => {
     const [one, two, three] = [user("a", null), assistant("b", "a"), user("c", "b")].map((it) => JSON.stringify(it))
     const glued = Session.readText(`${samples.text(samples.header, `${one}${two}`, label("l", "b", "a", "x"))}${three}`)
     const fork = SessionFork.branch(glued, "b", forkHeader)
@@ -266,7 +266,7 @@ describe.each(PiVersion.versions)("SessionFork.whole, beside forkFrom of Pi %s",
 })
 
 describe("SessionFork.whole", () => {
-  it("migrates an old session, whose history Pi's own fork would lose", () => {
+  it("migrates an old session, whose history Pi's fork loses", () => {
     const old = Session.readText(
       samples.text(
         { type: "session", id: "s" },
@@ -279,7 +279,7 @@ describe("SessionFork.whole", () => {
     assert.lengthOf(SessionContext.build(fork.tree).messages, 2)
   })
 
-  it("gives entries of glued and unfinished lines a line each", () => {
+  it("gives each entry of glued and unfinished lines its own line", () => {
     const [one, two, three] = [user("a", null), assistant("b", "a"), user("c", "b")].map((it) => JSON.stringify(it))
     const glued = Session.readText(`${samples.text(samples.header, `${one}${two}`)}${three}`)
     const fork = textOf(SessionFork.whole(glued, forkHeader))
@@ -288,7 +288,7 @@ describe("SessionFork.whole", () => {
 })
 
 describe("a fork of a hydrated session", () => {
-  it("says that its text was made by hydration, as its source does", () => {
+  it("keeps `hydratedFrom` of its source", () => {
     const hydratedFrom = { threadId: "th_1", mode: "semantic" }
     const source = Session.readText(
       [

@@ -42,7 +42,7 @@ const cwds = [
 
 describe.each(PiVersion.versions)("SessionPath, beside Pi %s", (version) => {
   it.effect.each(cwds)(
-    "puts the sessions of %s where Pi puts them",
+    "gives the sessions of %s Pi's path",
     Effect.fnUntraced(function* (cwd) {
       const pi = yield* Effect.promise(() => PiModule.load(version))
       const home = yield* temporaryFolder
@@ -63,7 +63,7 @@ describe.each(PiVersion.versions)("SessionPath, beside Pi %s", (version) => {
   )
 
   it.effect.each(["~", "~/deep/agent", "file://HOME/by url", "HOME/plain", "relative", ""])(
-    "finds the agent folder that PI_CODING_AGENT_DIR=%s means",
+    "finds the directory of PI_CODING_AGENT_DIR=%s",
     Effect.fnUntraced(function* (template) {
       const pi = yield* Effect.promise(() => PiModule.load(version))
       const home = yield* temporaryFolder
@@ -82,7 +82,7 @@ describe.each(PiVersion.versions)("SessionPath, beside Pi %s", (version) => {
     })
   )
 
-  it.live("chooses the session folder as a running Pi does: flag, environment, settings, default", () =>
+  it.live("chooses the session directory as a running Pi does: flag, environment, settings, default", () =>
     Effect.gen(function* () {
       const pi = yield* HermeticPi.make()
       const agentDir = pi.agentDir(version)
@@ -135,7 +135,7 @@ describe("SessionPath.fileName", () => {
 describe("SessionPath.sessionDir", () => {
   const environment = { home: "/home/me", cwd: "/srv/x" }
 
-  it("is below the home folder when nothing is said", () => {
+  it("is below the home directory by default", () => {
     assert.deepStrictEqual(SessionPath.sessionDir(environment), {
       path: "/home/me/.pi/agent/sessions/--srv-x--",
       flat: false,
@@ -143,14 +143,14 @@ describe("SessionPath.sessionDir", () => {
     })
   })
 
-  it("expands what a person writes, relative to the working folder", () => {
+  it("expands user input, relative to the working directory", () => {
     const expanded = ["~", "~/s", "./s", "../s", "/s/../t", "file:///s%20t", "~me/s"].map(
       (flag) => SessionPath.sessionDir(environment, flag).path
     )
     assert.deepStrictEqual(expanded, ["/home/me", "/home/me/s", "/srv/x/s", "/srv/s", "/t", "/s t", "/srv/x/~me/s"])
   })
 
-  it("takes an empty variable for none", () => {
+  it("reads an empty variable as unset", () => {
     const empty = { ...environment, agentDir: "", sessionDir: "", settingsSessionDir: "" }
     assert.deepStrictEqual(SessionPath.sessionDir(empty, ""), SessionPath.sessionDir(environment))
   })

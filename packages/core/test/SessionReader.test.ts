@@ -13,7 +13,7 @@ const headerText = JSON.stringify(header)
 const one = JSON.stringify(user("a", null, "one"))
 const two = JSON.stringify(assistant("b", "a", "zwei – 二"))
 const three = JSON.stringify(user("c", "b", "three"))
-/** Where the line after the header starts, and the one after `one`. */
+/** Offsets of the line after the header and of the line after `one`. */
 const second = headerText.length + 1
 const third = second + one.length + 1
 
@@ -35,7 +35,7 @@ const entryIds = (file: string | Uint8Array): ReadonlyArray<string> =>
     .tree.getEntries()
     .map(({ id, recovered }) => (recovered ? `(${id})` : String(id)))
 
-/** A file, the diagnostics it gives, and the entries that are read from it nevertheless. */
+/** A file, its diagnostics and its entries. */
 interface Case {
   readonly name: string
   readonly file: string | Uint8Array
@@ -93,7 +93,7 @@ const cases: ReadonlyArray<Case> = [
     entries: ["(a)"]
   },
   {
-    name: "tells where the missing last newline belongs",
+    name: "reports the position of the missing last newline",
     file: `${text(headerText, one)}${two}`,
     diagnostics: [["missing-final-newline", 3, third + size(two)]],
     entries: ["a", "b"]
@@ -274,7 +274,7 @@ describe("SessionReader", () => {
     assert.deepInclude(lines[1], { kind: "entry", id: "a", bytes: `\t ${one}  \r`, timestamp: samples.timestamp })
   })
 
-  it("does not take U+2028 or any control character for a line's end", () => {
+  it("does not end lines at U+2028 or control characters", () => {
     const separators = "\u2028\u2029\u0085\u000b\u000c"
     const inside = JSON.stringify(user("a", null, "x\u2028y\u2029z\u0085"))
     assert.deepStrictEqual(entryIds(text(headerText, inside, two)), ["a", "b"])
@@ -306,7 +306,7 @@ describe("SessionReader", () => {
     assert.deepInclude(lines[2], { type: "custom", id: "b", parentId: "#7", role: undefined, timestamp: undefined })
   })
 
-  it("reports what it noticed in plain words", () => {
+  it("reports diagnostics in plain English", () => {
     const { diagnostics } = read(`${text(headerText, one + two, "x")}{"type":`)
     assert.deepStrictEqual(
       diagnostics.map(({ message }) => message),
@@ -318,7 +318,7 @@ describe("SessionReader", () => {
     )
   })
 
-  it("does not take the blocks of a torn message for entries", () => {
+  it("does not read blocks of a torn message as entries", () => {
     const call = '{"type":"toolCall","id":"call_1","name":"read","arguments":{"path":"x"}}'
     const torn = `{"type":"message","id":"b","parentId":"a","timestamp":"2026","message":{"role":"assistant","content":[${call}`
     for (const tail of ["", "\n", `\n${three}\n`, `${three}\n`]) {
@@ -394,7 +394,7 @@ describe("SessionReader.push", () => {
     assert.isEmpty(reader.end())
   })
 
-  it("offers each line to who knows it better, and has the lines before it", () => {
+  it("offers each line to `take`; `drain` returns the lines before it", () => {
     const seen: Array<string> = []
     const reader = new SessionReader({
       take: (bytes, start, end, line, byteOffset) => {
@@ -424,7 +424,7 @@ describe("SessionReader.push", () => {
     )
   })
 
-  it("knows the header once its line is complete", () => {
+  it("has the header once its line is complete", () => {
     const reader = new SessionReader()
     const headerAfter = (chunk: string): JsonObject | undefined => {
       reader.push(Buffer.from(chunk))
