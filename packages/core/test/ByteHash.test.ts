@@ -1,3 +1,4 @@
+/** The hash depends on every byte and on nothing else. */
 import { assert, describe, it } from "@effect/vitest"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import * as ByteHash from "../src/ByteHash.ts"

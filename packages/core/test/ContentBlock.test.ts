@@ -1,3 +1,4 @@
+/** The guards of content blocks and usage agree with their schemas. */
 import { assert, describe, it } from "@effect/vitest"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import * as Schema from "effect/Schema"

@@ -1,3 +1,4 @@
+/** Ids are derived from their parts and unique. */
 import { assert, describe, it } from "@effect/vitest"
 import * as EntryId from "../src/EntryId.ts"
 import { ID_PATTERN } from "../src/SessionHeader.ts"

@@ -1,3 +1,4 @@
+/** Schemas of entries, with entries of both real Pis and with damaged ones. */
 import { assert, describe, it } from "@effect/vitest"
 import * as PiVersion from "@pi-sessions/testing/PiVersion"
 import { Effect, Result } from "effect"

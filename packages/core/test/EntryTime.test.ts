@@ -1,3 +1,4 @@
+/** The time of entries with and without timestamps. */
 import { assert, describe, it } from "@effect/vitest"
 import * as EntryTime from "../src/EntryTime.ts"
 import * as Session from "../src/Session.ts"

@@ -1,3 +1,4 @@
+/** Detection of Gas Town agents in real layouts and texts, and selection by `--rig`. */
 import { encodeCwd } from "../src/SessionPath.ts"
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"

@@ -1,3 +1,4 @@
+/** Agents in paths, addresses and names of session directories. */
 import { assert, describe, it } from "@effect/vitest"
 import {
   addressOf,

@@ -1,3 +1,4 @@
+/** The scanner accepts what `JSON.parse` accepts, and finds the members of the envelope. */
 import { assert, describe, it } from "@effect/vitest"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import * as Util from "node:util"

@@ -1,3 +1,4 @@
+/** Invalid bytes in JSON text, beside `JSON.parse`. */
 import { assert, describe, it } from "vitest"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import * as JsonText from "../src/JsonText.ts"

@@ -1,3 +1,4 @@
+/** Messages for the model, beside both real Pis and pi-ai. */
 import { assert, describe, it } from "@effect/vitest"
 import * as HermeticPi from "@pi-sessions/testing/HermeticPi"
 import * as PiVersion from "@pi-sessions/testing/PiVersion"

@@ -1,3 +1,4 @@
+/** Sessions are printed with the bytes that were read. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Fs from "node:fs"
 import { type JsonObject } from "../src/Json.ts"

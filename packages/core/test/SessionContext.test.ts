@@ -1,3 +1,4 @@
+/** The context of branches with compactions, edits and settings. */
 import { assert, describe, it } from "@effect/vitest"
 import * as PiVersion from "@pi-sessions/testing/PiVersion"
 import { type JsonObject } from "../src/Json.ts"

@@ -1,3 +1,4 @@
+/** Sessions of versions 1 and 2, beside the migration of both real Pis. */
 import { assert, describe, it } from "@effect/vitest"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as PiModule from "@pi-sessions/testing/PiModule"

@@ -1,3 +1,4 @@
+/** Outlines restore to the session's bytes. */
 import { assert, describe, it } from "@effect/vitest"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import { type Json, type JsonObject } from "../src/Json.ts"

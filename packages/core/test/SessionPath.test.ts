@@ -1,3 +1,4 @@
+/** Directories and names of session files, beside both real Pis. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Dose from "@pi-sessions/testing/Dose"
 import * as HermeticPi from "@pi-sessions/testing/HermeticPi"

@@ -1,3 +1,4 @@
+/** The reader's lines and diagnostics, for whole, damaged and split files. */
 import { assert, describe, it } from "@effect/vitest"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import { type JsonObject } from "../src/Json.ts"

@@ -1,3 +1,4 @@
+/** Branches, leaves, labels and damage of the tree. */
 import { assert, describe, it } from "@effect/vitest"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import { type JsonObject } from "../src/Json.ts"

@@ -1,3 +1,4 @@
+/** Text of any JSON value, also of deep ones. */
 import { assert, describe, it } from "@effect/vitest"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import { type Json } from "../src/Json.ts"

@@ -1,3 +1,4 @@
+/** Transcripts of Claude Code as a source of sessions. */
 import { assert, describe, it } from "@effect/vitest"
 import { NodeServices } from "@effect/platform-node"
 import { Effect, Layer, Stream } from "effect"

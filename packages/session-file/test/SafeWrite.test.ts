@@ -1,3 +1,4 @@
+/** Files are written whole or not at all, with their permissions. */
 import { assert, describe, it } from "@effect/vitest"
 import { NodeServices } from "@effect/platform-node"
 import { Effect, FileSystem } from "effect"

@@ -1,3 +1,4 @@
+/** Listing and reading session files. */
 import { assert, describe, it } from "@effect/vitest"
 import { NodeServices } from "@effect/platform-node"
 import { Effect, Stream } from "effect"

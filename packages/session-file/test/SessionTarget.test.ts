@@ -1,3 +1,4 @@
+/** Writing sessions over absent, older, newer and other targets. */
 import { assert, describe, it } from "@effect/vitest"
 import { NodeServices } from "@effect/platform-node"
 import { Effect, FileSystem as FS } from "effect"

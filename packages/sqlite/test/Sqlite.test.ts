@@ -1,3 +1,4 @@
+/** Databases, transactions, locks and errors. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Scope } from "effect"
 import * as FileSystem from "node:fs"
