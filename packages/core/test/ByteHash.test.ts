@@ -1,3 +1,4 @@
+/** The hash depends on every byte and on nothing else. */
 import { assert, describe, it } from "@effect/vitest"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import * as ByteHash from "../src/ByteHash.ts"
@@ -6,7 +7,7 @@ import { WINDOW_BYTES } from "../src/internal/byteModule.ts"
 const hex = ({ high, low }: ByteHash.ByteHash): string => `${high.toString(16)}.${low.toString(16)}`
 
 describe("ByteHash", () => {
-  it("tells bytes apart that differ in one byte, one bit, or in their length", () => {
+  it("differs for bytes that differ in one byte, one bit, or the length", () => {
     const seen = new Map<string, string>()
     const put = (bytes: Uint8Array): void => {
       const [key, hash] = [Buffer.from(bytes).toString("hex"), hex(ByteHash.of(bytes))]
@@ -25,12 +26,12 @@ describe("ByteHash", () => {
     }
     for (let n = 0; n < 100_000; n++) put(Buffer.from(String(n)))
     assert.isAbove(seen.size, 100_000)
-    // Each half alone has hardly a collision among so many, and so both are of use.
+    // Each half alone has almost no collisions among so many.
     const halves = [...seen.keys()].map((hash) => hash.split("."))
     for (const at of [0, 1]) assert.isAbove(new Set(halves.map((half) => half[at])).size, seen.size - 10)
   })
 
-  it("depends on the bytes alone, wherever they lie and however long they are", () => {
+  it("depends on the bytes alone, at any offset and length", () => {
     for (const length of [0, 15, 16, 17, WINDOW_BYTES - 1, WINDOW_BYTES, WINDOW_BYTES + 1, 3 * WINDOW_BYTES + 5]) {
       const random = SeededRandom.make(length + 1)
       const bytes = Uint8Array.from({ length }, () => random.int(256))

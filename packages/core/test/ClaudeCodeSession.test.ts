@@ -1,6 +1,6 @@
 /**
- * Transcripts of Claude Code as sessions, rule by rule. That what comes of whole conversations is what the model was sent
- * is tested with the samples (packages/extract, ClaudeCodeSamples.test.ts).
+ * Transcripts of Claude Code as sessions, rule by rule. packages/extract, ClaudeCodeSamples.test.ts, tests that whole
+ * conversations give the messages that the model was sent.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -28,7 +28,7 @@ const sessionOf = (text: string): Session.Session => {
   return session
 }
 
-/** Lines, each behind the one before it unless it says otherwise. */
+/** Lines; each one's parent is the line before it unless given. */
 const transcript = (...lines: ReadonlyArray<JsonObject>): string => {
   let parentUuid: string | null = null
   return lines
@@ -64,7 +64,7 @@ const use = (id: string, name = "Bash"): JsonObject => ({ type: "tool_use", id, 
 const result = (id: string, content: JsonObject["content"] = "ok"): JsonObject =>
   user([{ type: "tool_result", tool_use_id: id, content }])
 
-/** What stands in the active context: roles, and texts or names of calls. */
+/** The active context: roles, and texts or names of calls. */
 const context = (session: Session.Session) =>
   SessionContext.build(session.tree, "1.5").messages.map((message) => {
     const blocks = Array.isArray(message["content"]) ? message["content"] : []
@@ -76,7 +76,7 @@ const messagesOf = (session: Session.Session) =>
   session.tree.getEntries().map((entry) => objectAt(entry.decode(), "message"))
 
 describe("a transcript", () => {
-  it("is told by its lines, and no session of Pi is one", () => {
+  it("is recognized by its lines, unlike any session of Pi", () => {
     const isOne = (text: string) => Session.readText(text).lines.some(ClaudeCodeSession.isTranscriptLine)
     assert.isTrue(isOne(transcript(user("hi"))))
     for (const path of [`${SHOP}.jsonl`, `${MAX}.jsonl`]) assert.isTrue(isOne(Fs.readFileSync(path, "utf8")))
@@ -91,7 +91,7 @@ describe("a transcript", () => {
     assert.isUndefined(fromText(""))
   })
 
-  it("has a header with its id, directory and time, and the program's name", () => {
+  it("has a header with id, directory, time and the program's name", () => {
     assert.deepStrictEqual(read(SHOP).header?.decode(), {
       type: "session",
       version: 3,
@@ -104,7 +104,7 @@ describe("a transcript", () => {
     assert.deepStrictEqual(read(SHOP).diagnostics, [])
   })
 
-  it("is called as the person called it, else as the program did, and never as another session", () => {
+  it("has the user's title, else the program's, never another session's", () => {
     const title = (type: string, more: JsonObject) => `${JSON.stringify({ type, sessionId: "s1", ...more })}\n`
     const own = title("summary", { summary: "own", leafUuid: "u1" })
     const other = title("summary", { summary: "other", leafUuid: "u9" })
@@ -119,7 +119,7 @@ describe("a transcript", () => {
 })
 
 describe("an answer", () => {
-  it("on several lines is one message, whatever stands between them", () => {
+  it("on several lines is one message, with any lines between them", () => {
     const session = sessionOf(
       transcript(
         user("go"),
@@ -146,7 +146,7 @@ describe("an answer", () => {
     assert.deepStrictEqual([one?.["toolName"], two?.["toolName"]], ["Bash", "Read"])
   })
 
-  it("keeps calls side by side together with their results, which hang on their lines like branches", () => {
+  it("keeps parallel calls and their results together, whose lines form branches", () => {
     const lines = [
       { ...user("go"), uuid: "q" },
       { ...answer("m1", [use("a")]), uuid: "c1" },
@@ -166,7 +166,7 @@ describe("an answer", () => {
     assert.strictEqual(session.tree.leaves().length, 1)
   })
 
-  it("has its results behind it where their lines name one that was never written", () => {
+  it("has its results after it where their parents are missing", () => {
     const session = sessionOf(
       transcript(
         user("go"),
@@ -179,7 +179,7 @@ describe("an answer", () => {
     assert.strictEqual(context(session).length, 4)
   })
 
-  it("that was interrupted is aborted, and one that came to its end is not", () => {
+  it("that was interrupted is aborted, and one with a stop reason is not", () => {
     const mark = user([text("[Request interrupted by user]")])
     const stopOf = (...lines: ReadonlyArray<JsonObject>) =>
       messagesOf(sessionOf(transcript(user("go"), ...lines)))[1]?.["stopReason"]
@@ -193,7 +193,7 @@ describe("an answer", () => {
     assert.strictEqual(stopOf(answer("m1", [text("I be")]), user("go on")), undefined)
   })
 
-  it("that the program made up is an error or nothing", () => {
+  it("of the program itself is an error or omitted", () => {
     const failed = { ...answer("e", [text("API Error: 529")], { model: "<synthetic>" }), isApiErrorMessage: true }
     const made = answer("n", [text("No response requested.")], { model: "<synthetic>" })
     const session = sessionOf(
@@ -213,7 +213,7 @@ describe("an answer", () => {
     )
   })
 
-  it("keeps what Pi has no block for as a block of its type", () => {
+  it("keeps the type of blocks that Pi does not know", () => {
     const session = sessionOf(
       transcript(
         user([text("see"), { type: "document", source: { type: "base64", data: "JVBERi0=" } }]),
@@ -234,13 +234,13 @@ describe("an answer", () => {
   })
 })
 
-describe("what stands in the user's place", () => {
+describe("a message in the user's place", () => {
   const typeOf = (content: JsonObject["content"], more: JsonObject = {}) =>
     sessionOf(transcript(user(content, more)))
       .tree.getEntries()[0]
       ?.decode()["customType"]
 
-  it("is told apart from what a person says", () => {
+  it("has a custom type, unlike the user's messages", () => {
     assert.strictEqual(typeOf("hello"), undefined)
     assert.strictEqual(typeOf("hello", { isMeta: true }), Told.META_TYPE)
     assert.strictEqual(
@@ -255,7 +255,7 @@ describe("what stands in the user's place", () => {
     assert.strictEqual(typeOf("why does it say [Request interrupted by user]"), undefined)
   })
 
-  it("is left out where only the person saw it", () => {
+  it("is omitted when it is only displayed", () => {
     const session = sessionOf(transcript(user("go"), user("shown", { isVisibleInTranscriptOnly: true }), user("on")))
     assert.deepStrictEqual(context(session), [
       ["user", "go"],
@@ -263,7 +263,7 @@ describe("what stands in the user's place", () => {
     ])
   })
 
-  it("may be a mark and the person's words on one line: two messages", () => {
+  it("may be a marker and the user's text on one line: two messages", () => {
     const both = user([text("[Request interrupted by user]"), text("stop, keep the name")])
     const session = sessionOf(transcript(user("go"), answer("m1", [text("I re")]), both, answer("m2", [text("kept")])))
     assert.deepStrictEqual(context(session), [
@@ -276,7 +276,7 @@ describe("what stands in the user's place", () => {
     assert.strictEqual(messagesOf(session)[1]?.["stopReason"], "aborted")
   })
 
-  it("may come as an attachment: what was typed while the agent worked", () => {
+  it("may be an attachment: text that the user typed while the agent worked", () => {
     const queued = (attachment: JsonObject) => ({
       type: "attachment",
       attachment: { type: "queued_command", ...attachment }
@@ -302,14 +302,14 @@ describe("what stands in the user's place", () => {
   })
 })
 
-describe("what a hook told", () => {
+describe("the output of a hook", () => {
   const hook = (attachment: JsonObject) => {
     const [, entry] = sessionOf(transcript(user("go"), { type: "attachment", attachment })).tree.getEntries()
     const { content, customType, type } = entry?.decode() ?? {}
     return [type, customType, ModelContext.contentText(content)]
   }
 
-  it("is a message where its words are in the transcript, and `gt prime` is Gas Town's", () => {
+  it("is a message where its text is in the transcript; `gt prime` has Gas Town's type", () => {
     const context = { type: "hook_additional_context", content: ["one", "two"], hookEvent: "PostToolUse" }
     assert.deepStrictEqual(hook(context), ["custom_message", Told.HOOK_TYPE, "one\ntwo"])
     const start = { type: "hook_success", hookEvent: "SessionStart", content: "# Crew", command: "remind" }
@@ -334,7 +334,7 @@ describe("a compaction", () => {
   const compacted = (more: JsonObject = {}) =>
     sessionOf(transcript(user("hello"), answer("m1", [text("hi")]), boundary(more), summary, user("go on")))
 
-  it("takes what stood before it out of the context, and adds no word to the summary", () => {
+  it("removes the entries before it from the context, and does not change the summary", () => {
     const expected = [
       ["custom", "So far: hello"],
       ["user", "go on"]
@@ -345,7 +345,7 @@ describe("a compaction", () => {
     assert.strictEqual(compacted().tree.getBranch()[0]?.id, "u1")
   })
 
-  it("leaves in the context what it says it kept", () => {
+  it("keeps in the context what its metadata lists", () => {
     const expected = [
       ["assistant", "hi"],
       ["custom", "So far: hello"],
@@ -377,7 +377,7 @@ describe("a compaction", () => {
 })
 
 describe("branches", () => {
-  it("are what was asked otherwise, and sub-agents, which do not see what called them", () => {
+  it("are edited requests, and sub-agents, whose context lacks their caller's", () => {
     const session = sessionOf(
       transcript(
         user("go"),
@@ -399,7 +399,7 @@ describe("branches", () => {
     assert.sameMembers(ends, ["u1 u2 u5 u6 u7", "u1 u2 u5 u6 u8", "u3 u4 u9"])
   })
 
-  it("of a sub-agent alone are a session of its own, in its caller's family", () => {
+  it("of a sub-agent alone are a session whose parent is the caller's", () => {
     const session = read(Path.join(SHOP, "subagents/agent-ab12cd34"))
     const { id, parentSession } = session.header?.decode() ?? {}
     assert.strictEqual(id, "6f1c2a90-5b1d-4c57-9a35-0d2f8c11aa01.agent-ab12cd34")
@@ -407,7 +407,7 @@ describe("branches", () => {
     assert.deepStrictEqual(context(session).at(-1), ["assistant", "Only src/order.ts, line 4."])
   })
 
-  it("copied from another session name it", () => {
+  it("of a forked session have the other session as parent", () => {
     const forkedFrom = { sessionId: "s0", messageUuid: "x" }
     const session = sessionOf(transcript(user("go", { forkedFrom })))
     assert.strictEqual(session.header?.decode()["parentSession"], "s0.jsonl")
@@ -415,18 +415,18 @@ describe("branches", () => {
 })
 
 describe("damage", () => {
-  it("is noticed by the reader: lines that are none, parents that are not there, circles", () => {
+  it("is reported by the reader: damaged lines, unknown parents, cycles", () => {
     const whole = transcript(user("go"), answer("m1", [text("yes")]))
     const codes = (text: string) => sessionOf(text).diagnostics.map(({ code }) => code)
     assert.deepStrictEqual(codes(whole), [])
     assert.deepStrictEqual(codes(`${whole}{"type":"user","uuid":"u3","mess\n`), ["malformed-line"])
-    assert.deepStrictEqual(codes(transcript(user("go", { parentUuid: "nobody" }))), ["unknown-parent"])
+    assert.deepStrictEqual(codes(transcript(user("go", { parentUuid: "unknown" }))), ["unknown-parent"])
     assert.deepStrictEqual(codes(transcript(user("go", { parentUuid: "u2" }), user("on"))), ["cycle"])
     const noise = { type: "progress", uuid: "p", parentUuid: "p" }
     assert.deepStrictEqual(codes(transcript(noise, user("go"))), [])
   })
 
-  it("takes nothing from the lines around it", () => {
+  it("reads nothing of the lines around it", () => {
     const [first = "", second = ""] = transcript(user("go"), answer("m1", [text("yes")])).split("\n")
     const session = sessionOf(`${first}\n{"torn": \n${second}\n`)
     assert.deepStrictEqual(context(session), [

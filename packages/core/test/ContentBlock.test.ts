@@ -1,3 +1,4 @@
+/** The guards of content blocks and usage agree with their schemas. */
 import { assert, describe, it } from "@effect/vitest"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import * as Schema from "effect/Schema"
@@ -28,9 +29,9 @@ const objectOf = (random: SeededRandom.SeededRandom, keys: ReadonlyArray<string>
   )
 
 describe("the guards in plain code say what the schemas say", () => {
-  const random = SeededRandom.make(settings.firstSeed)
+  const random = SeededRandom.make(settings.firstSeed())
 
-  it(`of content blocks (seed ${settings.firstSeed})`, () => {
+  it(`of content blocks (seed ${settings.firstSeed()})`, () => {
     const pairs = [
       ["text", ContentBlock.isTextBlock, Schema.is(ContentBlock.TextBlock)],
       ["thinking", ContentBlock.isThinkingBlock, Schema.is(ContentBlock.ThinkingBlock)],
@@ -47,7 +48,7 @@ describe("the guards in plain code say what the schemas say", () => {
     assert.isAbove(accepted, 100)
   })
 
-  it(`of usage (seed ${settings.firstSeed})`, () => {
+  it(`of usage (seed ${settings.firstSeed()})`, () => {
     const schema = Schema.is(Usage)
     const keys = [
       "input",
@@ -63,7 +64,7 @@ describe("the guards in plain code say what the schemas say", () => {
     for (const value of values) assert.strictEqual(isUsage(value), schema(value), JSON.stringify(value))
     let accepted = 0
     for (let round = 0; round < 20_000; round++) {
-      // One of each key alone, else nearly all would be refused for something.
+      // Each key also alone: with all keys nearly every value would be rejected.
       const usage = objectOf(random, [keys[random.int(keys.length)] ?? "", ...(random.chance(0.3) ? keys : [])])
       assert.strictEqual(isUsage(usage), schema(usage), JSON.stringify(usage))
       if (isUsage(usage)) accepted++

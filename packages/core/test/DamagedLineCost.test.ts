@@ -1,4 +1,4 @@
-/** Reading a damaged line costs a fixed number of looks at each of its bytes, whatever it holds. */
+/** Reading a damaged line reads each of its bytes at most a fixed number of times. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Session from "../src/Session.ts"
 import { SessionEntry } from "../src/SessionLine.ts"

@@ -1,3 +1,4 @@
+/** Ids are derived from their parts and unique. */
 import { assert, describe, it } from "@effect/vitest"
 import * as EntryId from "../src/EntryId.ts"
 import { ID_PATTERN } from "../src/SessionHeader.ts"
@@ -10,7 +11,7 @@ describe("EntryId.derive", () => {
     assert.strictEqual(EntryId.derive(new Set(), "a", Buffer.from("b")), id)
   })
 
-  it("tells apart parts that read the same in a row", () => {
+  it("gives different ids for different parts with the same text", () => {
     const ids = [["ab"], ["a", "b"], ["", "ab"], ["ab", ""]].map((parts) => EntryId.derive(new Set(), ...parts))
     assert.strictEqual(new Set(ids).size, ids.length)
   })
@@ -26,7 +27,7 @@ describe("EntryId.derive", () => {
 })
 
 describe("EntryId.deriveSessionId", () => {
-  it("gives a UUID of version 8, the same for the same parts, that Pi takes for an id", () => {
+  it("gives a UUID of version 8, the same for the same parts, which Pi accepts as an id", () => {
     const ids = ["a", "b", "c", "d", "e"].map((part) => EntryId.deriveSessionId(part))
     for (const id of ids) {
       assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/u)

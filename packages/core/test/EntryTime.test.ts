@@ -1,3 +1,4 @@
+/** The time of entries with and without timestamps. */
 import { assert, describe, it } from "@effect/vitest"
 import * as EntryTime from "../src/EntryTime.ts"
 import * as Session from "../src/Session.ts"
@@ -13,7 +14,7 @@ describe("EntryTime", () => {
   const message = { role: "user", content: "x", timestamp: Date.UTC(2026, 1, 25) }
   const iso = "2026-02-25T00:00:00.000Z"
 
-  it("is the entry's own, else its message's, else what stands there", () => {
+  it("is the entry's, else its message's, else the entry's text as it is", () => {
     assert.strictEqual(timeOf({ timestamp: "2026-02-01T10:00:00.000Z", message }), "2026-02-01T10:00:00.000Z")
     assert.strictEqual(timeOf({ message }), iso)
     assert.strictEqual(timeOf({ timestamp: "yesterday", message }), iso)

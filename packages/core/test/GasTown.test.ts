@@ -1,3 +1,4 @@
+/** Detection of Gas Town agents in real layouts and texts, and selection by `--rig`. */
 import { encodeCwd } from "../src/SessionPath.ts"
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
@@ -5,7 +6,7 @@ import * as GasTown from "../src/GasTown.ts"
 import { parse } from "../src/gasTown/GasTownBeacon.ts"
 import { fromSessionDirName, identity, type Identity, roleBySeedPatterns } from "../src/gasTown/GasTownPath.ts"
 
-/** The three columns of the table of real layouts: working directory, gt's truth, what seed 004's patterns say. */
+/** Real layouts: working directory, gt's address, and the role by the patterns alone. */
 const LAYOUTS: ReadonlyArray<readonly [string, Identity, GasTown.Role | undefined]> = [
   ["/home/ubuntu/gt/deacon", identity("deacon"), "deacon"],
   ["/home/ubuntu/gt/deacon/", identity("deacon"), undefined],
@@ -43,7 +44,7 @@ const LAYOUTS: ReadonlyArray<readonly [string, Identity, GasTown.Role | undefine
   ["/home/u/city/.gc/agents/dogs/rex", identity("dog", "rex"), undefined]
 ]
 
-/** The table of first user texts, with the agent that the line is really addressed to. */
+/** First user texts, with the agent that is addressed. */
 const BEACONS: ReadonlyArray<readonly [string, Identity]> = [
   ["[GAS TOWN] deacon <- daemon • 2026-02-25T08:30 • patrol", identity("deacon")],
   ["[GAS TOWN] boot <- daemon • 2026-02-23T19:24 • triage", identity("boot")],
@@ -66,13 +67,13 @@ const BEACONS: ReadonlyArray<readonly [string, Identity]> = [
   ["[GAS TOWN ROLE: witness] You are", identity("witness")]
 ]
 
-/** Every row above where `detect` answers otherwise, with what it answers and why. */
+/** The rows above for which `detect` has another result, with the result and the reason. */
 const differences: ReadonlyMap<string, { readonly answer: Identity; readonly reason: string }> = new Map([
   [
     "/home/u/src/deacon",
     {
       answer: identity("deacon"),
-      reason: "no town root in the path, and a town may have any name: kept as the guess seed 004 asks for, and marked"
+      reason: "no town root in the path, and a town may have any name: kept as a guess, and marked as one"
     }
   ],
   [
@@ -88,7 +89,7 @@ const differences: ReadonlyMap<string, { readonly answer: Identity; readonly rea
   ]
 ])
 
-/** What the name of Pi's session directory cannot tell, by the row's working directory. */
+/** Rows whose session directory's name is ambiguous, by working directory. */
 const dirNameDifferences: ReadonlyMap<string, { readonly answer: Identity | undefined; readonly reason: string }> =
   new Map([
     [
@@ -133,7 +134,7 @@ describe("the table of working directories", () => {
     assert.deepStrictEqual(GasTown.detect({ cwd: `${cwd}\\` }), found)
   })
 
-  it.each(LAYOUTS)("seed 004's patterns alone: %s", (cwd, _truth, seed) => {
+  it.each(LAYOUTS)("the patterns alone: %s", (cwd, _truth, seed) => {
     assert.strictEqual(roleBySeedPatterns(cwd), seed)
   })
 
@@ -147,9 +148,9 @@ describe("the table of working directories", () => {
 
   it.each(LAYOUTS)("Pi's session directory of %s", (cwd, truth) => {
     const name = encodeCwd(cwd.replace(/\/$/u, ""))
-    const told = truth.role === "unknown" ? undefined : truth
+    const expected = truth.role === "unknown" ? undefined : truth
     const difference = dirNameDifferences.get(cwd)
-    assert.deepStrictEqual(fromSessionDirName(name), difference === undefined ? told : difference.answer)
+    assert.deepStrictEqual(fromSessionDirName(name), difference === undefined ? expected : difference.answer)
   })
 
   it("lists only rows that really differ", () => {
@@ -180,7 +181,7 @@ const WITNESS = "[GAS TOWN] witness (rig: gastown) <- deacon • 2026-02-25T08:3
 const REFINERY = "[GAS TOWN] refinery (rig: gastown) <- daemon • 2026-02-25T08:30 • patrol"
 
 describe("the order of evidence", () => {
-  it("takes an override before everything and fills in what the path knows of the same agent", () => {
+  it("prefers an override, and adds what the path has of the same agent", () => {
     const cwd = "/home/u/gt/gastown/crew/max"
     assert.deepStrictEqual(GasTown.detect({ cwd, firstUserTexts: [DEACON], override: identity("crew") }), {
       role: "crew",
@@ -200,7 +201,7 @@ describe("the order of evidence", () => {
     })
   })
 
-  it("takes a strict working directory before the beacon and records the conflict", () => {
+  it("prefers a working directory in a known town to the beacon, and records the conflict", () => {
     const found = GasTown.detect({ cwd: "/home/u/gt/gastown/crew/max", firstUserTexts: [WITNESS] })
     assert.strictEqual(found.address, "gastown/crew/max")
     assert.strictEqual(found.roleSource, "cwd")
@@ -208,7 +209,7 @@ describe("the order of evidence", () => {
     assert.notProperty(GasTown.detect({ cwd: "/home/u/gt/beads/witness", firstUserTexts: [WITNESS] }), "roleConflict")
   })
 
-  it("lets the beacon say the role at the town's root, where the daemon restarts the deacon", () => {
+  it("takes the role from the beacon at the town's root, where the daemon restarts the deacon", () => {
     assert.deepStrictEqual(GasTown.detect({ cwd: "/home/u/gt", firstUserTexts: [DEACON] }), {
       role: "deacon",
       town: "/home/u/gt",
@@ -217,7 +218,7 @@ describe("the order of evidence", () => {
     })
   })
 
-  it("lets the beacon win over a rig's mayor clone, where the refinery falls back to", () => {
+  it("prefers the beacon to a rig's mayor clone, where the refinery can start", () => {
     const cwd = "/home/u/gt/gastown/mayor/rig"
     const found = GasTown.detect({ cwd, firstUserTexts: [REFINERY] })
     assert.strictEqual(found.address, "gastown/refinery")
@@ -227,7 +228,7 @@ describe("the order of evidence", () => {
     assert.strictEqual(GasTown.detect({ cwd }).roleSource, "cwd")
   })
 
-  it("lets the beacon win over a crew directory that only looks like a cross-rig worktree", () => {
+  it("prefers the beacon to a crew directory that looks like a cross-rig worktree", () => {
     const cwd = "/home/u/gt/beads/crew/mary-jane"
     const text = "[GAS TOWN] crew mary-jane (rig: beads) <- human • 2026-02-25T08:30 • start"
     assert.strictEqual(GasTown.detect({ cwd, firstUserTexts: [text] }).address, "beads/crew/mary-jane")
@@ -239,14 +240,14 @@ describe("the order of evidence", () => {
     assert.strictEqual(GasTown.detect({ firstUserTexts: ["a", "b", "c", DEACON] }).role, "unknown")
   })
 
-  it("takes the rig of a beacon that names none from the path, and none for a town-level role", () => {
+  it("takes a missing rig of a beacon from the path, except for town-level roles", () => {
     const cwd = "/home/u/gt/gastown"
     const witness = "[GAS TOWN] witness <- deacon • 2026-02-25T08:30 • patrol"
     assert.strictEqual(GasTown.detect({ cwd, firstUserTexts: [witness] }).address, "gastown/witness")
     assert.isUndefined(GasTown.detect({ cwd, firstUserTexts: [DEACON] }).rig)
   })
 
-  it("takes beacon, then prime, then the session directory's name, then the seed's patterns", () => {
+  it("prefers beacon, prime, session directory's name and patterns, in this order", () => {
     const all = {
       cwd: "/srv/town/gastown/polecats/nux",
       firstUserTexts: [WITNESS],
@@ -269,18 +270,18 @@ describe("the order of evidence", () => {
     assert.deepStrictEqual(GasTown.detect({ cwd: "" }), { role: "unknown", roleSource: "none" })
   })
 
-  it("does not ask a session directory's name that was made from the same working directory", () => {
+  it("ignores a session directory's name that encodes the same working directory", () => {
     const cwd = "/home/u/gt/gastown/tools/witness"
     assert.strictEqual(GasTown.detect({ cwd: encodeCwd(cwd) }).role, "unknown")
     assert.strictEqual(GasTown.detect({ sessionDirName: "--home-ubuntu-gt-deacon--" }).roleSource, "session_dir")
   })
 
-  it("never guesses by the seed's patterns where a town root is known", () => {
+  it("does not use the patterns where a town root is known", () => {
     assert.strictEqual(GasTown.detect({ cwd: "/home/u/gt/gastown/src/deacon" }).role, "unknown")
     assert.strictEqual(GasTown.detect({ cwd: "/home/u/src/deacon", town: "/home/u/gt" }).role, "unknown")
   })
 
-  it("guesses by the seed's patterns only, and prefers the leftmost agent directory for the rest", () => {
+  it("guesses only by the patterns, and takes rig and name from the leftmost agent directory", () => {
     const role = (cwd: string) => GasTown.detect({ cwd }).role
     assert.strictEqual(role("/Users/deacon/code/app"), "unknown")
     assert.strictEqual(role("/srv/town/gastown/polecats/witness"), "polecat")
@@ -299,7 +300,7 @@ describe("the order of evidence", () => {
     })
   })
 
-  it("decodes what it makes", () => {
+  it("decodes its generated lines", () => {
     const decode = Schema.decodeUnknownSync(GasTown.RoleDetection)
     for (const [cwd] of LAYOUTS) {
       const found = GasTown.detect({ cwd, firstUserTexts: [WITNESS] })
@@ -333,7 +334,7 @@ const taken = (selector: string, options?: GasTown.SelectorOptions) =>
     .join(" ")
 
 describe("--rig", () => {
-  it("gives every agent gt's address and a session of none no address", () => {
+  it("gives every agent gt's address, and sessions without agents none", () => {
     const addresses = Object.values(TOWN).map(({ address }) => address)
     assert.deepStrictEqual(addresses, [
       "mayor",
@@ -397,12 +398,12 @@ describe("--rig", () => {
     assert.strictEqual(taken(selector), expected)
   })
 
-  it("takes boot and the dogs with deacon when asked to, and with no other selector", () => {
+  it("selects boot and the dogs by deacon with includeDogs, and by no other selector", () => {
     assert.strictEqual(taken("deacon", { includeDogs: true }), "deacon boot alpha")
     assert.strictEqual(taken("mayor", { includeDogs: true }), "mayor clone")
   })
 
-  it("has a line to print for a town-level role and for nothing else", () => {
+  it("has a notice for town-level roles only", () => {
     const head = (role: string) => `--rig ${role}: ${role} is a town-level role, not a rig; taking sessions of <town>/`
     assert.strictEqual(GasTown.describeSelector("deacon"), `${head("deacon")}deacon`)
     assert.strictEqual(GasTown.describeSelector("deacon", { includeDogs: true }), `${head("deacon")}deacon/**`)
@@ -415,7 +416,7 @@ describe("--rig", () => {
   })
 })
 
-/** Parts that mean something to some rule, and some that mean nothing. */
+/** Parts that a rule reads, and other parts. */
 const PARTS =
   "gt,.gc,agents,worktrees,mayor,deacon,dogs,boot,rig,witness,refinery,crew,polecats,home,a-b,josé,C:,..,.,дом,"
 
@@ -450,7 +451,7 @@ describe("properties", () => {
     assert.deepStrictEqual(GasTown.detect({ cwd: cwd.replaceAll("/", "\\"), town: `${path}/` }), inTown)
   })
 
-  it.prop("every agent found is taken by its own address, by ** and by its rig", [Parts], ([parts]) => {
+  it.prop("selects every detected agent by its address, by ** and by its rig", [Parts], ([parts]) => {
     const found = GasTown.detect({ cwd: `/home/u/gt/${parts.join("/")}` })
     if (found.role === "unknown") assert.isUndefined(found.address)
     else {

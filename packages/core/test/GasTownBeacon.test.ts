@@ -1,3 +1,4 @@
+/** Beacons and primes in every form. */
 import { assert, describe, it } from "@effect/vitest"
 import { type Beacon, parse, parsePrime } from "../src/gasTown/GasTownBeacon.ts"
 import { identity, type Identity } from "../src/gasTown/GasTownPath.ts"

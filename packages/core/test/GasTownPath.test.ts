@@ -1,3 +1,4 @@
+/** Agents in paths, addresses and names of session directories. */
 import { assert, describe, it } from "@effect/vitest"
 import {
   addressOf,
@@ -11,7 +12,7 @@ import {
 import { encodeCwd } from "../src/SessionPath.ts"
 
 describe("fromCwd", () => {
-  it("says the town and how certain it is of it", () => {
+  it("gives the town and its certainty", () => {
     assert.deepStrictEqual(fromCwd("/home/u/gt/gastown/polecats/nux"), {
       role: "polecat",
       name: "nux",
@@ -65,7 +66,7 @@ describe("fromCwd", () => {
     assert.strictEqual(fromCwd("C:/srv/wasteland/mayor", options).role, "unknown")
   })
 
-  it("is ambiguous where the refinery falls back to and where a hyphen may join a rig and a name", () => {
+  it("is ambiguous in a rig's mayor clone and where a hyphen may join rig and name", () => {
     assert.isTrue(fromCwd("/home/u/gt/gastown/mayor/rig").ambiguous)
     assert.isTrue(fromCwd("/home/u/gt/beads/crew/gastown-joe").ambiguous)
     assert.isFalse(fromCwd("/home/u/gt/mayor/rig").ambiguous)
@@ -112,7 +113,7 @@ describe("fromCwd", () => {
 })
 
 describe("CWD_ROLE_PATTERNS", () => {
-  it("is seed 004's table in its order, its \\w as wide as Python's", () => {
+  it("has the patterns of docs/adr/005 in order, with Python's \\w", () => {
     assert.deepStrictEqual(
       CWD_ROLE_PATTERNS.map(({ role, source }) => [source, role]),
       [
@@ -134,7 +135,7 @@ describe("CWD_ROLE_PATTERNS", () => {
 })
 
 describe("fromSessionDirName", () => {
-  it("is named as Pi names it", () => {
+  it("has Pi's file name", () => {
     assert.strictEqual(encodeCwd("/home/ubuntu/gt/deacon"), "--home-ubuntu-gt-deacon--")
     assert.strictEqual(encodeCwd("C:\\Users\\u\\gt"), "--C--Users-u-gt--")
     assert.strictEqual(encodeCwd("/"), "----")
@@ -160,7 +161,7 @@ describe("fromSessionDirName", () => {
     assert.deepStrictEqual(fromSessionDirName(name), expected)
   })
 
-  it("takes a named town", () => {
+  it("uses a given town", () => {
     const options = { town: "/srv/my-town/" }
     assert.deepStrictEqual(fromSessionDirName("--srv-my-town-deacon--", options), identity("deacon"))
     assert.isUndefined(fromSessionDirName("--srv-my-town--", options))

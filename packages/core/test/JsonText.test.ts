@@ -1,3 +1,4 @@
+/** Invalid bytes in JSON text, beside `JSON.parse`. */
 import { assert, describe, it } from "vitest"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import * as JsonText from "../src/JsonText.ts"
@@ -14,7 +15,7 @@ const parses = (text: string): boolean => {
 const faultIn = (text: string): number | undefined => JsonText.faultIn(Buffer.from(text, "latin1"))
 
 describe("JsonText.faultIn", () => {
-  it("names the first byte that is no JSON", () => {
+  it("finds the first byte that is not JSON", () => {
     const cases: ReadonlyArray<readonly [string, number | undefined]> = [
       ["", 0],
       [" \r\n", 3],

@@ -1,3 +1,4 @@
+/** Messages for the model, beside both real Pis and pi-ai. */
 import { assert, describe, it } from "@effect/vitest"
 import * as HermeticPi from "@pi-sessions/testing/HermeticPi"
 import * as PiVersion from "@pi-sessions/testing/PiVersion"
@@ -30,7 +31,7 @@ const theirModel = ({ provider, api, id, images }: ModelContext.TargetModel): pi
   input: images ? ["text", "image"] : ["text"]
 })
 
-/** Pi stamps the results that it makes up with the clock. */
+/** Without the timestamps of results that Pi adds, which are the clock's. */
 const withoutMadeUpTimes = (messages: ReadonlyArray<JsonObject>): ReadonlyArray<JsonObject> =>
   messages.map((message) => {
     const isMadeUp =
@@ -38,7 +39,7 @@ const withoutMadeUpTimes = (messages: ReadonlyArray<JsonObject>): ReadonlyArray<
     return isMadeUp ? { ...message, timestamp: 0 } : message
   })
 
-/** The contexts at some leaves of walks, as messages that a model gets. */
+/** The contexts at some leaves of walks, as messages for a model. */
 const contexts = Effect.fnUntraced(function* (version: PiVersion.PiVersion, count: number) {
   return (yield* walkFiles(version, count)).flatMap(({ name, session, random }) => {
     const { tree } = session
@@ -57,10 +58,10 @@ const contexts = Effect.fnUntraced(function* (version: PiVersion.PiVersion, coun
 
 describe.each(PiVersion.versions)("transformMessages of Pi %s", (version) => {
   it.effect(
-    "is pi-ai's own on random walks, whatever the model",
+    "equals pi-ai's on random walks, for any model",
     Effect.fnUntraced(function* () {
       const theirs = yield* Effect.promise(() => piAi.transformMessages(version))
-      const count = settings.walks(50)
+      const count = settings.walks(20)
       const roles = new Set<string>()
       let madeUp = 0
       for (const { name, messages } of yield* contexts(version, count)) {
@@ -76,10 +77,9 @@ describe.each(PiVersion.versions)("transformMessages of Pi %s", (version) => {
       assert.includeMembers(known, [...roles])
       if (settings.isMany(count)) {
         assert.sameMembers([...roles], known)
-        assert.isAbove(madeUp, 0, "results that nobody gave")
+        assert.isAbove(madeUp, 0, "added results")
       }
-    }),
-    settings.patience
+    })
   )
 
   const assistant = (content: ReadonlyArray<JsonObject>, more: JsonObject = {}): JsonObject => ({
@@ -142,7 +142,7 @@ describe.each(PiVersion.versions)("transformMessages of Pi %s", (version) => {
     ],
     ["unknown blocks", [assistant([{ type: "video", url: "x" }])]]
   ]
-  // 0.78 never gets any: its convertToLlm leaves them out.
+  // 0.78 never gets any: its convertToLlm omits them.
   const newerExamples: typeof examples = [
     ["system messages inside an open call", [assistant([call("1")]), system, result("1"), system, user, system]],
     ["system messages at an end with open calls", [assistant([call("1")]), system]]
@@ -157,11 +157,10 @@ describe.each(PiVersion.versions)("transformMessages of Pi %s", (version) => {
           const expected = withoutMadeUpTimes(theirs(messages, theirModel(target)))
           assert.deepStrictEqual(ours, expected, `${name}, for ${JSON.stringify(target)}`)
         }
-      }),
-    60_000
+      })
   )
 
-  it("stamps a made-up result with the time of its call", () => {
+  it("gives an added result the time of its call", () => {
     const [, made] = ModelContext.transformMessages([assistant([call("1")])], model, version)
     assert.deepStrictEqual(made, {
       role: "toolResult",
@@ -173,7 +172,7 @@ describe.each(PiVersion.versions)("transformMessages of Pi %s", (version) => {
     })
   })
 
-  it("leaves its input as it is", () => {
+  it("does not change its input", () => {
     const messages = examples.flatMap(([, messages]) => messages)
     const before = structuredClone(messages)
     for (const target of models) ModelContext.transformMessages(messages, target, version)
@@ -183,7 +182,7 @@ describe.each(PiVersion.versions)("transformMessages of Pi %s", (version) => {
 
 describe("transformMessages of Pi 1.5", () => {
   it.effect(
-    "bears messages without content",
+    "gives messages without content an empty one",
     Effect.fnUntraced(function* () {
       const theirs = yield* Effect.promise(() => piAi.transformMessages("1.5"))
       const messages = ["user", "assistant", "toolResult"].flatMap((role) => [{ role, content: null }, { role }])
@@ -191,18 +190,17 @@ describe("transformMessages of Pi 1.5", () => {
         const ours = ModelContext.transformMessages(messages, target, "1.5")
         assert.deepStrictEqual(ours, theirs(messages, theirModel(target)))
       }
-    }),
-    60_000
+    })
   )
 })
 
 describe("systemPrompt and tools", () => {
   it.effect(
-    "are pi-ai's own on random walks",
+    "equal pi-ai's on random walks",
     Effect.fnUntraced(function* () {
       const systemPrompt = yield* Effect.promise(piAi.systemPrompt)
       const tools = yield* Effect.promise(piAi.tools)
-      const count = settings.walks(50)
+      const count = settings.walks(20)
       let prompts = 0
       for (const { name, messages } of yield* contexts("1.5", count)) {
         const prompt = ModelContext.systemPrompt(messages)
@@ -211,11 +209,10 @@ describe("systemPrompt and tools", () => {
         if (prompt !== "") prompts++
       }
       if (settings.isMany(count)) assert.isAbove(prompts, 0)
-    }),
-    settings.patience
+    })
   )
 
-  it("follow sections and tools as they come and go", () => {
+  it("follow added and removed sections and tools", () => {
     const read = { name: "read" }
     const bash = { name: "bash", description: "runs" }
     const edit = { name: "edit" }
@@ -239,7 +236,7 @@ describe("convertToLlm", () => {
       .map(({ content }) => ModelContext.contentText(content))
       .join()
 
-  it("puts summaries between Pi's own words", () => {
+  it("puts summaries between Pi's prefix and suffix", () => {
     assert.strictEqual(
       textOf({ role: "compactionSummary", summary: "S" }),
       "The conversation history before this point was compacted into the following summary:\n\n<summary>\nS\n</summary>"
@@ -250,7 +247,7 @@ describe("convertToLlm", () => {
     )
   })
 
-  it("writes out a command of the user", () => {
+  it("writes a command of the user as text", () => {
     const bash = {
       role: "bashExecution",
       command: "ls",
@@ -271,7 +268,7 @@ describe("convertToLlm", () => {
     assert.isEmpty(convert({ ...bash, excludeFromContext: true }))
   })
 
-  it("leaves out roles that the Pi does not know", () => {
+  it("omits roles that the Pi version does not know", () => {
     assert.isEmpty(convert({ role: "somebody" }))
     assert.isEmpty(convert({ role: "system", content: "x" }, "0.78"))
     assert.lengthOf(convert({ role: "system", content: "x" }, "1.5"), 1)
@@ -283,7 +280,7 @@ type Turn = readonly [role: string, text: string]
 
 describe.each(PiVersion.versions)("a session resumed by real Pi %s", (version) => {
   it.live(
-    "reaches the model as we say",
+    "is sent to the model as computed",
     Effect.fnUntraced(function* () {
       const { assistant, entry, message, user } = samples
       const pi = yield* HermeticPi.make()
@@ -334,7 +331,6 @@ describe.each(PiVersion.versions)("a session resumed by real Pi %s", (version) =
         ModelContext.contentText(content, "")
       ])
       assert.deepStrictEqual([...ours, ["user", "go on"]], theirs)
-    }),
-    60_000
+    })
   )
 })

@@ -1,6 +1,5 @@
 /**
- * Sessions with one entry that is not as Pi writes it: without a type, without or with another id or parent, or no object
- * at all. Pi reads each of them, and we read them as it does.
+ * Sessions with one odd entry: without a type, with another or no id or parent, or not an object. They are read as by Pi.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
@@ -19,7 +18,7 @@ import { asPiHasIt, compare, comparePlaces } from "./support/piAgreement.ts"
 import * as settings from "./support/settings.ts"
 import { files as walkFiles, pis, plain, same } from "./support/walks.ts"
 
-/** In place of a type; undefined takes it away. */
+/** Replacements for a type; undefined removes it. */
 const NO_TYPES: ReadonlyArray<Json | undefined> = [undefined, null, 5, true, {}, [], ["message"], ""]
 
 interface Members {
@@ -28,7 +27,7 @@ interface Members {
 
 const oneOf = <A>(random: SeededRandom.SeededRandom, values: ReadonlyArray<A>): A => values[random.int(values.length)]!
 
-/** The text of a session in which some members of one entry are others. Lines are told by their index. */
+/** The text of a session in which some members of one entry are others. `index` is that of the entry. */
 const altered = (session: Session.Session, index: number, members: Members) => {
   const entry = session.tree.getEntries()[index]
   const lines = session.lines.map((line) =>
@@ -37,7 +36,7 @@ const altered = (session: Session.Session, index: number, members: Members) => {
   return `${lines.join("\n")}\n`
 }
 
-/** Why a Pi does not end, or does not open the file. */
+/** Diagnostics of files that a Pi does not open, or on which it loops forever. */
 const TROUBLE: ReadonlySet<string> = new Set(["cycle", "missing-header", "header-not-first"])
 
 const isReadable = (session: Session.Session, version: PiVersion.PiVersion): boolean =>
@@ -46,7 +45,7 @@ const isReadable = (session: Session.Session, version: PiVersion.PiVersion): boo
   !session.diagnostics.some(({ code }) => TROUBLE.has(code) || (code === "bom" && version === "1.5")) &&
   (version === "1.5" || session.lines.every(({ text }) => text.trim() !== "null"))
 
-/** Whether Pi makes requests of what a session holds: some fixtures have messages that it fails on, or that are none. */
+/** Whether Pi can make requests of a session: it fails on messages of some fixtures. */
 const isRead = (pi: PiModule.PiModule, path: string, text: string): boolean => {
   Fs.writeFileSync(path, text)
   try {
@@ -58,7 +57,7 @@ const isRead = (pi: PiModule.PiModule, path: string, text: string): boolean => {
   }
 }
 
-/** Compares a text, written to a file, as a real Pi opens it and as we do. */
+/** Compares a session file as a real Pi and this library read it. */
 const compareText = (
   pi: PiModule.PiModule,
   path: string,
@@ -84,7 +83,7 @@ describe("an entry without a type", () => {
   it.effect.each(PiVersion.versions)(
     "is read as both real Pis read it, in walks of Pi %s",
     Effect.fnUntraced(function* (version) {
-      const found = yield* walkFiles(version, settings.walks(10))
+      const found = yield* walkFiles(version, settings.walks(5))
       const path = Path.join(yield* temporaryFolder, "typeless.jsonl")
       for (const pi of yield* pis) {
         let compared = 0
@@ -102,12 +101,11 @@ describe("an entry without a type", () => {
         )
         assert.isAtLeast(compared, found.length)
       }
-    }),
-    settings.patience
+    })
   )
 
   it.effect.each(PiVersion.versions)(
-    "is read as Pi %s reads it, wherever it stands in a fixture, and in the corpus",
+    "is read as Pi %s reads it, anywhere in a fixture and in the corpus",
     Effect.fnUntraced(function* (version) {
       const pi = yield* Effect.promise(() => PiModule.load(version))
       const path = Path.join(yield* temporaryFolder, "typeless.jsonl")
@@ -123,12 +121,18 @@ describe("an entry without a type", () => {
           continue
         }
         sessions++
-        const random = SeededRandom.make(settings.firstSeed + sessions)
+        const random = SeededRandom.make(settings.firstSeed() + sessions)
         const count = session.tree.getEntries().length
-        const isEach = fixtures.has(file) && count <= 60
-        const indexes = isEach ? [...Array(count).keys()] : [0, random.int(count), random.int(count), count - 1]
+        const isFixture = fixtures.has(file)
+        const isSmall = isFixture && count <= 60
+        // The corpus has long sessions, which take a second each time.
+        const indexes =
+          isSmall && settings.isCampaign()
+            ? Array(count).keys()
+            : new Set(isFixture || settings.isCampaign() ? [0, random.int(count), count - 1] : [random.int(count)])
         const how = comparePlacesOrIds(session)
-        const samples = isEach ? 0 : 3
+        // Pi fails on some contexts inside fixtures.
+        const samples = isSmall ? 0 : isFixture ? 2 : 1
         compareText(pi, path, whole, file, random, how, samples)
         for (const index of indexes) {
           const text = altered(session, index, { type: oneOf(random, NO_TYPES) })
@@ -141,13 +145,12 @@ describe("an entry without a type", () => {
         `OddEntries: ${sessions} fixtures and sessions of the corpus, as they are and with ${compared} types taken away, agree with Pi ${version}`
       )
       settings.note(`OddEntries: Pi ${version} itself reads no context of ${passedOver.join(", ")}`)
-      assert.isAtLeast(compared, 100)
-    }),
-    settings.patience
+      assert.isAtLeast(compared, sessions)
+    })
   )
 })
 
-/** Pi draws the ids of a migrated session, so its entries are told by them. */
+/** Entries of migrated sessions are compared by id, because Pi's ids are random. */
 const comparePlacesOrIds = (session: Session.Session): typeof compare =>
   session.header?.decode()["version"] === 3 ? comparePlaces : compare
 
@@ -157,7 +160,7 @@ describe("an entry with another id or parent", () => {
   it.effect.each(PiVersion.versions)(
     "is read as both real Pis read it, in walks of Pi %s",
     Effect.fnUntraced(function* (version) {
-      const found = yield* walkFiles(version, settings.walks(10))
+      const found = yield* walkFiles(version, settings.walks(5))
       const path = Path.join(yield* temporaryFolder, "odd.jsonl")
       for (const pi of yield* pis) {
         let compared = 0
@@ -185,12 +188,11 @@ describe("an entry with another id or parent", () => {
         )
         assert.isAtLeast(compared, found.length)
       }
-    }),
-    settings.patience
+    })
   )
 })
 
-/** As `altered`; some of the entries that name its old id name the new one, so that they are linked where Pi links them. */
+/** As `altered`, with some references to the old id changed to the new one. */
 const renamed = (
   session: Session.Session,
   index: number,
@@ -220,11 +222,11 @@ const VALUES = [
   "null"
 ]
 
-describe("a line that is no entry of Pi's", () => {
+describe("a line that is not an entry", () => {
   it.effect.each(PiVersion.versions)(
     "is read as both real Pis read it, in walks of Pi %s",
     Effect.fnUntraced(function* (version) {
-      const found = yield* walkFiles(version, settings.walks(10))
+      const found = yield* walkFiles(version, settings.walks(5))
       const path = Path.join(yield* temporaryFolder, "values.jsonl")
       for (const pi of yield* pis) {
         let compared = 0
@@ -239,8 +241,7 @@ describe("a line that is no entry of Pi's", () => {
         }
         settings.note(`OddEntries: ${compared} odd lines in sessions of Pi ${version} agree with Pi ${pi.version}`)
       }
-    }),
-    settings.patience
+    })
   )
 })
 
@@ -249,7 +250,7 @@ describe("a fork of a session with an odd entry", () => {
     "has its context, at the leaf and elsewhere",
     Effect.fnUntraced(function* () {
       const header = { id: "fork", timestamp: "2026-01-05T10:00:00.000Z", cwd: "/work" }
-      for (const { name, random, session } of yield* walkFiles("1.5", settings.walks(10))) {
+      for (const { name, random, session } of yield* walkFiles("1.5", settings.walks(5))) {
         const entries = session.tree.getEntries()
         const index = random.chance(0.5) ? entries.length - 1 : random.int(entries.length)
         const members = oneOf<Members>(random, [
@@ -268,7 +269,6 @@ describe("a fork of a session with an odd entry", () => {
           []
         )
       }
-    }),
-    settings.patience
+    })
   )
 })

@@ -1,4 +1,4 @@
-/** The two examples of seed 001: todos that rewind with the branch, and todos that stay done. */
+/** Two todo lists: todos that rewind with the branch, and todos that stay done. */
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { type Json, type JsonObject } from "../src/Json.ts"
@@ -26,7 +26,7 @@ const forkHeader: SessionFork.ForkHeader = { id: "fork", timestamp: samples.time
 const forkAt = (session: Session.Session, leafId: string): SessionTree => {
   const fork = SessionFork.branch(session, leafId, forkHeader)
   if (fork === undefined) throw new Error(`no entry ${leafId}`)
-  // As another process would find it.
+  // As another process reads it.
   return Session.read(Session.toBytes(fork)).tree
 }
 
@@ -80,7 +80,7 @@ describe("todos that match the branch (snapshots in tool results)", () => {
     assert.deepStrictEqual(todos(whole.resetLeaf()), initial)
   })
 
-  it("can be told on both sides of a move: before from the old leaf, after from the new one", () => {
+  it("are known before a move from the old leaf, and after it from the new leaf", () => {
     const preparation = TreeNavigation.prepare(whole, "add milk")
     if (preparation === undefined) throw new Error("no such entry")
     const stamp = { timestamp: samples.timestamp, seed: "move" }
@@ -92,12 +92,12 @@ describe("todos that match the branch (snapshots in tool results)", () => {
     assert.deepStrictEqual(nowhere, initial)
   })
 
-  it("come along into a fork as they were there", () => {
+  it("are in a fork as at the forked entry", () => {
     assert.deepStrictEqual(shown(forkAt(story, "add bread")), ["[ ] #1: milk", "[ ] #2: bread"])
     assert.deepStrictEqual(shown(forkAt(story, "cleared")), [])
   })
 
-  it("pass over details that are not a snapshot, other tools and other entries", () => {
+  it("ignore details that are not a snapshot, other tools and other entries", () => {
     const bad = [undefined, {}, { todos: "milk" }, { todos: [{ id: "1" }], nextId: 1 }]
     const { tree } = session(
       toolResult("good", null, "todo", snapshot([milk])),
@@ -149,19 +149,19 @@ describe("todos that stay done (a ledger of custom entries)", () => {
   )
   const all = ["[x] #1: migrate", "[x] #2: review"]
 
-  it("stay done wherever /tree goes in the file", () => {
+  it("stay done at every leaf of the file", () => {
     for (const id of ["ask", "add 1", "complete 1", "branch A", "branch B"]) {
       assert.deepStrictEqual(shown(at(story.tree, id)), all, id)
     }
     assert.deepStrictEqual(shown(story.tree.resetLeaf()), all)
   })
 
-  it("stay done after more is said elsewhere", () => {
+  it("stay done after messages on other branches", () => {
     const moved = at(story.tree, "ask")
     assert.deepStrictEqual(shown(moved.append([SessionEntry.make(user("later", moved.leafId))])), all)
   })
 
-  it("lose in a fork what happened off the copied path", () => {
+  it("lose in a fork the entries outside the copied path", () => {
     assert.deepStrictEqual(shown(forkAt(story, "branch A")), ["[x] #1: migrate", "[ ] #2: review"])
     assert.deepStrictEqual(shown(forkAt(story, "branch B")), ["[ ] #1: migrate", "[x] #2: review"])
     assert.deepStrictEqual(shown(forkAt(story, "add 1")), ["[ ] #1: migrate"])
@@ -180,7 +180,7 @@ describe("todos that stay done (a ledger of custom entries)", () => {
     assert.deepStrictEqual(show(rewinding(at(story.tree, "ask"))), [])
   })
 
-  it("pass over data that is no event, and other types of entries", () => {
+  it("ignore data that is not an event, and other types of entries", () => {
     const bad: ReadonlyArray<Json | undefined> = [undefined, null, 7, {}, { type: "todo_added", id: 5 }, { type: "?" }]
     const { tree } = session(
       added("good", null, 1, "migrate"),
@@ -203,7 +203,7 @@ describe("todos that stay done (a ledger of custom entries)", () => {
     assert.deepStrictEqual(Replay.reconstruct(initial, unit, entries), first)
     assert.deepStrictEqual(entries.map(samples.describeLine), before)
     assert.deepStrictEqual(initial, [])
-    // Nothing of an earlier call is left in the unit.
+    // The unit has no state of an earlier call.
     assert.deepStrictEqual(Replay.reconstruct(initial, unit, []), [])
     const again = Session.read(Session.toBytes(story)).tree
     assert.deepStrictEqual(todos(again), first)
@@ -214,11 +214,11 @@ describe("entriesOf", () => {
   const { tree } = session(user("a", null), user("b", "a"), user("c", "a"))
   const idsOf = (source: Replay.Source) => samples.ids(Replay.entriesOf(source, tree))
 
-  it("gives the branch at the leaf or elsewhere, the whole session, or what is outside", () => {
+  it("gives the branch at the leaf or elsewhere, the whole session, or external entries", () => {
     assert.deepStrictEqual(idsOf(Replay.branch()), ["a", "c"])
     assert.deepStrictEqual(idsOf(Replay.branch("b")), ["a", "b"])
     assert.deepStrictEqual(idsOf(Replay.branch(null)), [])
-    assert.deepStrictEqual(idsOf(Replay.branch("nobody")), [])
+    assert.deepStrictEqual(idsOf(Replay.branch("unknown")), [])
     assert.deepStrictEqual(idsOf(Replay.session), ["a", "b", "c"])
     assert.deepStrictEqual(idsOf(Replay.external([SessionEntry.make(user("x", null))])), ["x"])
   })

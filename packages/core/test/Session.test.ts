@@ -1,3 +1,4 @@
+/** Sessions are printed with the bytes that were read. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Fs from "node:fs"
 import { type JsonObject } from "../src/Json.ts"
@@ -19,7 +20,7 @@ const printed = (session: Session.Session): string => Buffer.from(Session.toByte
 const chunks = (bytes: Uint8Array, size: number): ReadonlyArray<Uint8Array> =>
   Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) => bytes.subarray(at * size, (at + 1) * size))
 
-/** The files among these that are not printed as they were read. */
+/** The files that are not printed with the same bytes. */
 const unfaithful = (paths: ReadonlyArray<string>): ReadonlyArray<string> =>
   paths.filter((path) => {
     const bytes = Fs.readFileSync(path)
@@ -39,7 +40,7 @@ describe("Session.read", () => {
     )
   })
 
-  it("lists what the reader and the tree noticed in file order", () => {
+  it("lists the diagnostics of reader and tree in file order", () => {
     const session = Session.readText(text("x", one, JSON.stringify(user("z", "nowhere")), "y", header))
     assert.deepStrictEqual(
       places(session.diagnostics).map(([code, line]) => [code, line]),
@@ -65,15 +66,15 @@ describe("Session.print", () => {
     const paths = files.fixtures()
     assert.deepStrictEqual(unfaithful(paths), [])
     settings.note(`Session.print: ${paths.length} fixtures`)
-  }, 600_000)
+  })
 
   it("prints every session of the corpus byte for byte", () => {
     const paths = files.corpus()
     assert.deepStrictEqual(unfaithful(paths), [])
     if (paths.length > 0) settings.note(`Session.print: ${paths.length} sessions of the corpus`)
-  }, 600_000)
+  })
 
-  it("prints neighbours in memory as one piece", () => {
+  it("prints lines that are adjacent in memory as one piece", () => {
     const file = text(header, one, "damaged", "", two + three)
     assert.deepStrictEqual([...Session.print(Session.readText(file).lines)], [Buffer.from(file)])
   })
@@ -88,13 +89,13 @@ describe("Session.print", () => {
     assert.strictEqual(print(), "")
   })
 
-  it("does not glue a line to a last one without a newline", () => {
+  it("ends a last line without a newline before the next line", () => {
     const session = Session.readText(text(header, one) + two)
     const lines = [...session.lines, SessionEntry.make(user("c", "b"))]
     assert.strictEqual(printed(Session.fromLines(lines)), text(header, one, two, three))
   })
 
-  it("does not glue a made line to a fragment", () => {
+  it("ends a fragment before a generated line", () => {
     const session = Session.readText(text(header, `{"torn${two}`))
     const lines = session.lines.map((line) => (line instanceof SessionEntry ? line.rewrite(line.decode()) : line))
     assert.strictEqual(printed(Session.fromLines(lines)), text(header, '{"torn', two))
@@ -102,7 +103,7 @@ describe("Session.print", () => {
 })
 
 describe("Session.asPiReads", () => {
-  it("is without the entries that Pi does not see", () => {
+  it("has no entries that Pi does not read", () => {
     const session = Session.readText(text(header, one + two, three, two.slice(0, 30) + JSON.stringify(user("d", "c"))))
     assert.deepStrictEqual(ids(session.tree.getEntries()), ["a", "b", "c", "d"])
     const asPi = Session.asPiReads(session)
@@ -110,18 +111,18 @@ describe("Session.asPiReads", () => {
     assert.strictEqual(printed(asPi), text(header, three))
   })
 
-  it("is without a header that Pi does not see", () => {
+  it("has no header where Pi reads none", () => {
     const session = Session.readText(text(JSON.stringify(header) + one, two))
     assert.isDefined(session.header)
     assert.isUndefined(Session.asPiReads(session).header)
   })
 
-  it("keeps a line behind a byte order mark, as Pi 0.78 does", () => {
+  it("keeps a line after a byte order mark, as Pi 0.78 does", () => {
     assert.isDefined(Session.asPiReads(Session.readText(`\ufeff${text(header, one)}`)).header)
     assert.isEmpty(Session.asPiReads(Session.readText(text(header, `\ufeff${one}`))).tree.getEntries())
   })
 
-  it("says nothing twice", () => {
+  it("reports nothing twice", () => {
     const session = Session.readText(text(header, one, three, "damaged"))
     assert.deepStrictEqual(Session.asPiReads(session).diagnostics, session.diagnostics)
     assert.deepStrictEqual(

@@ -1,3 +1,4 @@
+/** The context of branches with compactions, edits and settings. */
 import { assert, describe, it } from "@effect/vitest"
 import * as PiVersion from "@pi-sessions/testing/PiVersion"
 import { type JsonObject } from "../src/Json.ts"
@@ -33,7 +34,7 @@ describe.each(PiVersion.versions)("the context of Pi %s", (profile) => {
     })
   })
 
-  it("holds the messages of the branch, and those of extensions and branch summaries", () => {
+  it("has the messages of the branch, of extensions and of branch summaries", () => {
     const entries = [
       user("a", null),
       entry("custom", "x", "a", { customType: "todo", data: 1 }),
@@ -54,7 +55,7 @@ describe.each(PiVersion.versions)("the context of Pi %s", (profile) => {
     ])
   })
 
-  it("begins with the newest compaction and what it keeps", () => {
+  it("begins with the newest compaction and the entries it keeps", () => {
     const entries = [
       user("a", null),
       assistant("b", "a"),
@@ -73,7 +74,7 @@ describe.each(PiVersion.versions)("the context of Pi %s", (profile) => {
   })
 
   it("keeps nothing when the boundary is not before the compaction", () => {
-    for (const boundary of ["nobody", "c", "d"]) {
+    for (const boundary of ["unknown", "c", "d"]) {
       const entries = [user("a", null), assistant("b", "a"), compaction("c", "b", boundary), user("d", "c")]
       assert.deepStrictEqual(turns(entries, profile), ["compactionSummary: summary c", "user: d"], boundary)
     }
@@ -84,7 +85,7 @@ describe.each(PiVersion.versions)("the context of Pi %s", (profile) => {
     assert.deepStrictEqual(turns(entries, profile), ["user: a", "assistant: b", "user: d"])
   })
 
-  it("takes settings from the whole branch, also from before a compaction", () => {
+  it("has the settings of the whole branch, also of entries before a compaction", () => {
     const { tree } = session(
       entry("model_change", "m", null, { provider: "p", modelId: "m1" }),
       entry("thinking_level_change", "t", "m", { thinkingLevel: "high" }),
@@ -96,7 +97,7 @@ describe.each(PiVersion.versions)("the context of Pi %s", (profile) => {
     assert.deepStrictEqual([thinkingLevel, model], ["high", { provider: "p", modelId: "m1" }])
   })
 
-  it("believes the later of a chosen model and one that spoke", () => {
+  it("has the model of the last model change or answer", () => {
     const spoke = assistant("a", null)
     const chosen = entry("model_change", "b", "a", { provider: "p", modelId: "m1" })
     const models = [[spoke], [spoke, chosen], [spoke, chosen, assistant("c", "b")]].map(
@@ -105,7 +106,7 @@ describe.each(PiVersion.versions)("the context of Pi %s", (profile) => {
     assert.deepStrictEqual(models, ["fake-1", "m1", "fake-1"])
   })
 
-  it("tells which entry each message comes from", () => {
+  it("has the entry of each message", () => {
     const { tree } = session(user("a", null), assistant("b", "a"), compaction("c", "b", "b"), user("d", "c"))
     const items = SessionContext.project(tree.getBranch(), profile)
     assert.deepStrictEqual(ids(items.map(({ entry }) => entry)), ["c", "b", "d"])
@@ -136,7 +137,7 @@ describe("the context of Pi 1.5", () => {
     assert.deepStrictEqual(SessionContext.build(tree, "1.5").messages[0]?.["content"], [{ type: "text", text: "new" }])
   })
 
-  it("does not know an edit on another branch or before a compaction", () => {
+  it("ignores edits on other branches and before a compaction", () => {
     assert.deepStrictEqual(edited(edit("e", "b", "a", null), user("c", "b")), ["user: a", "assistant: b", "user: c"])
     const early = [edit("e", "x", "b", null), user("b", "e"), compaction("c", "b", "b")]
     assert.deepStrictEqual(turns([user("x", null), ...early], "1.5"), ["compactionSummary: summary c", "user: b"])
@@ -144,7 +145,7 @@ describe("the context of Pi 1.5", () => {
     assert.deepStrictEqual(turns(compacted, "1.5"), ["compactionSummary: summary c", "user: b"])
   })
 
-  it("does not keep system messages across a compaction, which carries their sum", () => {
+  it("does not keep system messages across a compaction, which has their sum", () => {
     const entries = [
       system("s", null),
       user("a", "s"),
@@ -166,7 +167,7 @@ describe("the context of Pi 1.5", () => {
     ])
   })
 
-  it("bears messages without content", () => {
+  it("gives messages without content an empty one", () => {
     const { tree } = session(
       message("a", null, { role: "user", content: null }),
       message("b", "a", { role: "assistant" }),
@@ -180,7 +181,7 @@ describe("the context of Pi 1.5", () => {
 })
 
 describe("the context of Pi 0.78", () => {
-  it("knows neither edits nor sums of system messages", () => {
+  it("ignores edits and sums of system messages", () => {
     const entries = [
       user("a", null),
       edit("e", "a", "a", null),

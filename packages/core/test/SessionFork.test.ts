@@ -1,3 +1,4 @@
+/** Forks, beside both real Pis. */
 import { assert, describe, it } from "@effect/vitest"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as PiModule from "@pi-sessions/testing/PiModule"
@@ -31,7 +32,7 @@ const textOf = (session: Session.Session | undefined): string =>
 const label = (id: string, parentId: string | null, targetId: string, text?: string): JsonObject =>
   entry("label", id, parentId, { targetId, label: text })
 
-/** The header that Pi wrote, for us to write it too. */
+/** The members of the header that Pi wrote. */
 const headerOf = (manager: PiModule.PiSessionManager): SessionFork.ForkHeader => {
   const header = manager.getHeader()
   return {
@@ -42,7 +43,7 @@ const headerOf = (manager: PiModule.PiSessionManager): SessionFork.ForkHeader =>
   }
 }
 
-/** What Pi wrote, or would have written had anybody spoken, with our ids of the new labels in place of its random ones. */
+/** The file that Pi writes, with derived ids in place of its random ids of new labels. */
 const forkedText = (
   manager: PiModule.PiSessionManager,
   ours: Session.Session | undefined,
@@ -57,7 +58,7 @@ const forkedText = (
   return [manager.getHeader(), ...entries].map((line) => `${JSON.stringify(line)}\n`).join("")
 }
 
-/** 0.78 cuts the history off behind a label inside the path, and keeps parents that are not there. */
+/** Whether 0.78 keeps the history: it loses that before a label inside the path. */
 const isWholeIn078 = (path: ReadonlyArray<SessionEntry>): boolean => {
   const lastSpoken = path.findLastIndex(({ type }) => type !== "label")
   return path[0]?.parentId === null && path.slice(0, Math.max(0, lastSpoken)).every(({ type }) => type !== "label")
@@ -67,7 +68,7 @@ describe.each(PiVersion.versions)("SessionFork.branch of walks of Pi %s", (versi
   it.effect(
     "writes what createBranchedSession writes",
     Effect.fnUntraced(function* () {
-      const count = settings.walks(50)
+      const count = settings.walks(20)
       const dir = yield* temporaryFolder
       for (const piVersion of PiVersion.versions) {
         const pi = yield* Effect.promise(() => PiModule.load(piVersion))
@@ -94,14 +95,13 @@ describe.each(PiVersion.versions)("SessionFork.branch of walks of Pi %s", (versi
         if (settings.isMany(count)) assert.isAtLeast(compared, count)
         settings.note(`SessionFork: ${compared} branches of walks of Pi ${version} forked as by Pi ${piVersion}`)
       }
-    }),
-    settings.patience
+    })
   )
 
   it.effect(
     "keeps the context of the branch",
     Effect.fnUntraced(function* () {
-      for (const { name, session, random } of yield* walkFiles(version, settings.walks(50))) {
+      for (const { name, session, random } of yield* walkFiles(version, settings.walks(20))) {
         const entries = session.tree.getEntries()
         for (let sample = 0; sample < 4; sample++) {
           const leafId = entries[random.int(entries.length)]?.id ?? ""
@@ -117,8 +117,7 @@ describe.each(PiVersion.versions)("SessionFork.branch of walks of Pi %s", (versi
           same(textOf(Session.readText(textOf(fork))), textOf(fork), name)
         }
       }
-    }),
-    settings.patience
+    })
   )
 })
 
@@ -137,7 +136,7 @@ describe("SessionFork.branch", () => {
     user("f", "b")
   )
 
-  it("closes the parents of entries behind labels and adds the labels at the end", () => {
+  it("links entries after labels to the entries before them, and adds the labels at the end", () => {
     const fork = SessionFork.branch(source, "e", forkHeader)
     const entries = fork?.tree.getEntries() ?? []
     assert.deepStrictEqual(ids(entries).slice(0, 5), ["a", "b", "c", "d", "e"])
@@ -187,8 +186,8 @@ describe("SessionFork.branch", () => {
     )
   })
 
-  it("is nothing where there is no such entry", () => {
-    assert.isUndefined(SessionFork.branch(source, "nobody", forkHeader))
+  it("is empty where there is no such entry", () => {
+    assert.isUndefined(SessionFork.branch(source, "unknown", forkHeader))
   })
 
   it("gives the same bytes each time and leaves its source as it is", () => {
@@ -200,7 +199,7 @@ describe("SessionFork.branch", () => {
     assert.strictEqual(textOf(source), before)
   })
 
-  it("gives entries of glued and unfinished lines a line each", () => {
+  it("gives each entry of glued and unfinished lines its own line", () => {
     const [one, two, three] = [user("a", null), assistant("b", "a"), user("c", "b")].map((it) => JSON.stringify(it))
     const glued = Session.readText(`${samples.text(samples.header, `${one}${two}`, label("l", "b", "a", "x"))}${three}`)
     const fork = SessionFork.branch(glued, "b", forkHeader)
@@ -232,7 +231,7 @@ describe.each(PiVersion.versions)("SessionFork.whole, beside forkFrom of Pi %s",
       const dir = yield* temporaryFolder
       let compared = 0
       for (const walked of PiVersion.versions) {
-        for (const { name, path, session } of yield* walkFiles(walked, settings.walks(25))) {
+        for (const { name, path, session } of yield* walkFiles(walked, settings.walks(10))) {
           const manager = pi.SessionManager.forkFrom(path, "/elsewhere", dir)
           const written = Fs.readFileSync(manager.getSessionFile() ?? "", "utf8")
           same(textOf(SessionFork.whole(session, headerOf(manager))), written, name)
@@ -240,8 +239,7 @@ describe.each(PiVersion.versions)("SessionFork.whole, beside forkFrom of Pi %s",
         }
       }
       assert.isAbove(compared, 0)
-    }),
-    settings.patience
+    })
   )
 
   it.effect(
@@ -251,7 +249,7 @@ describe.each(PiVersion.versions)("SessionFork.whole, beside forkFrom of Pi %s",
       const dir = yield* temporaryFolder
       const path = Path.join(dir, "wild.jsonl")
       let compared = 0
-      for (const seed of settings.seeds(settings.walks(50))) {
+      for (const seed of settings.seeds(settings.walks(20))) {
         const text = WildSession.make(SeededRandom.make(seed), 3)
         Fs.writeFileSync(path, text)
         const manager = pi.SessionManager.forkFrom(path, "/elsewhere", dir)
@@ -264,13 +262,12 @@ describe.each(PiVersion.versions)("SessionFork.whole, beside forkFrom of Pi %s",
         compared++
       }
       assert.isAbove(compared, 0)
-    }),
-    settings.patience
+    })
   )
 })
 
 describe("SessionFork.whole", () => {
-  it("migrates an old session, whose history Pi's own fork would lose", () => {
+  it("migrates an old session, whose history Pi's fork loses", () => {
     const old = Session.readText(
       samples.text(
         { type: "session", id: "s" },
@@ -283,7 +280,7 @@ describe("SessionFork.whole", () => {
     assert.lengthOf(SessionContext.build(fork.tree).messages, 2)
   })
 
-  it("gives entries of glued and unfinished lines a line each", () => {
+  it("gives each entry of glued and unfinished lines its own line", () => {
     const [one, two, three] = [user("a", null), assistant("b", "a"), user("c", "b")].map((it) => JSON.stringify(it))
     const glued = Session.readText(`${samples.text(samples.header, `${one}${two}`)}${three}`)
     const fork = textOf(SessionFork.whole(glued, forkHeader))
@@ -292,7 +289,7 @@ describe("SessionFork.whole", () => {
 })
 
 describe("a fork of a hydrated session", () => {
-  it("says that its text was made by hydration, as its source does", () => {
+  it("keeps `hydratedFrom` of its source", () => {
     const hydratedFrom = { threadId: "th_1", mode: "semantic" }
     const source = Session.readText(
       [

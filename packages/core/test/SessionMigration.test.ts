@@ -1,3 +1,4 @@
+/** Sessions of versions 1 and 2, beside the migration of both real Pis. */
 import { assert, describe, it } from "@effect/vitest"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as PiModule from "@pi-sessions/testing/PiModule"
@@ -132,17 +133,16 @@ describe.each(PiVersion.versions)("SessionMigration, beside Pi %s", (version) =>
       const context = SessionContext.build(ours.tree, version)
       assert.deepStrictEqual(plain(context), plain(manager.buildSessionContext(), rename))
 
-      // Pi wrote it back, and so would we; it drops damaged lines, and dates a second header up.
+      // Pi rewrites the file without damaged lines, and updates a second header.
       const rewritten = Session.readText(Fs.readFileSync(path, "utf8"))
       const written = rewritten.tree.getEntries().map((entry) => plain(entry.decode(), rename))
       assert.deepStrictEqual(written, plain(decoded))
-    }),
-    60_000
+    })
   )
 })
 
 describe("SessionMigration", () => {
-  it("tells the version of a session; 1 when it does not say", () => {
+  it("reads the version of a session; default 1", () => {
     const versions = [header1, header2, samples.header, { ...header1, version: 4 }, { ...header1, version: "2" }].map(
       (header) => SessionHeader.versionOf(Session.readText(samples.text(header)).header?.decode() ?? {})
     )
@@ -161,19 +161,19 @@ describe("SessionMigration", () => {
     }
   })
 
-  it("tells apart entries that read the same", () => {
+  it("gives equal entries different ids", () => {
     const session = migrate(samples.text(header1, spoken("user", "same"), spoken("user", "same")))
     assert.deepStrictEqual(new Set(samples.ids(session.tree.getEntries())).size, 2)
   })
 
-  it("does not touch a session that is current, newer, or none", () => {
+  it("does not change a current session, a newer one, or a file without a header", () => {
     for (const header of [samples.header, { ...samples.header, version: 4 }, samples.user("x", null)]) {
       const session = Session.readText(samples.text(header, samples.user("a", null)))
       assert.strictEqual(SessionMigration.toCurrent(session), session)
     }
   })
 
-  it("is current after one migration", () => {
+  it("is unchanged by a second migration", () => {
     for (const text of Object.values(files)) {
       const session = migrate(text)
       assert.strictEqual(SessionHeader.versionOf(session.header?.decode() ?? {}), 3)
@@ -197,7 +197,7 @@ describe("SessionMigration", () => {
     ])
   })
 
-  it("keeps what the reader noticed, and where", () => {
+  it("keeps the reader's diagnostics with their positions", () => {
     const session = migrate(samples.text(header1, spoken("user", "a"), "damaged", spoken("user", "b")))
     assert.deepStrictEqual(
       session.diagnostics.map(({ code, line }) => [code, line]),
@@ -209,7 +209,7 @@ describe("SessionMigration", () => {
     )
   })
 
-  it("brings recovered entries into the list, each on a line of its own", () => {
+  it("migrates recovered entries, each to its own line", () => {
     const [a, b, c] = ["a", "b", "c"].map((text) => JSON.stringify(spoken("user", text)))
     const session = migrate(samples.text(header1, `${a}${b}`, `{"torn${c}`))
     assert.lengthOf(session.tree.getBranch(), 3)
@@ -220,14 +220,14 @@ describe("SessionMigration", () => {
     )
   })
 
-  it("finds a compaction's boundary by Pi's count, which leaves recovered entries out", () => {
+  it("finds a compaction's boundary by Pi's index, which skips recovered entries", () => {
     const [a, b, c] = ["a", "b", "c"].map((text) => JSON.stringify(spoken("user", text)))
     const { tree } = migrate(samples.text(header1, `${a}${b}`, c ?? "", spoken("user", "d"), compaction(2)))
     const texts = SessionContext.build(tree).messages.map(({ content, summary }) => content ?? summary)
     assert.deepStrictEqual(texts, ["so far", "d"])
   })
 
-  it("leaves its input as it is", () => {
+  it("does not change its input", () => {
     for (const text of Object.values(files)) {
       const session = Session.readText(text)
       SessionMigration.toCurrent(session)

@@ -1,3 +1,4 @@
+/** Outlines restore to the session's bytes. */
 import { assert, describe, it } from "@effect/vitest"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import { type Json, type JsonObject } from "../src/Json.ts"
@@ -52,7 +53,7 @@ const value = (random: Random, depth: number): Json => {
 const object = (random: Random, depth: number): JsonObject =>
   Object.fromEntries(Array.from({ length: random.int(5) }, () => [random.pick(keys), value(random, depth)]))
 
-/** The line of an entry, now and then with escapes that `JSON.stringify` does not write. */
+/** The line of an entry, sometimes with escapes that `JSON.stringify` does not write. */
 const line = (random: Random, at: number): string => {
   const type = random.pick(["message", "custom_message", "compaction", "branch_summary", "custom"] as const)
   const id = `e${at}`
@@ -65,51 +66,44 @@ const entriesOf = (session: Session.Session): ReadonlyArray<SessionEntry> =>
   session.lines.filter((one) => one instanceof SessionEntry)
 
 describe("SessionOutline", () => {
-  it(
-    "says what the session says, in the same bytes, when its texts are put back",
-    () => {
-      const count = settings.fuzz(1500)
-      let shorter = 0
-      for (const seed of settings.seeds(count)) {
-        const random = SeededRandom.make(seed)
-        const lines = Array.from({ length: 1 + random.int(4) }, (_, at) => line(random, at))
-        const session = Session.readText(`${[HEADER, ...lines].join("\n")}\n`)
-        const { session: outline, texts } = SessionOutline.of(session)
-        const [whole, short] = [entriesOf(session), entriesOf(outline)]
-        assert.strictEqual(short.length, whole.length)
-        for (const [at, entry] of short.entries()) {
-          const original = whole[at]?.decode() ?? {}
-          const { id, line, parentId, role, timestamp, type } = entry
-          const {
-            id: id0,
-            line: line0,
-            parentId: parent0,
-            role: role0,
-            timestamp: time0,
-            type: type0
-          } = whole[at] ?? entry
-          assert.deepStrictEqual(
-            [id, line, parentId, role, timestamp, type],
-            [id0, line0, parent0, role0, time0, type0]
-          )
-          const told = entry.decode()
-          assert.deepStrictEqual(texts.restoreJson(told), original, `seed ${seed}`)
-          const printed = Buffer.from(texts.toBytes(JSON.stringify(told))).toString()
-          assert.strictEqual(printed, JSON.stringify(original), `seed ${seed}`)
-          if (entry !== whole[at]) shorter++
-        }
-        assert.deepStrictEqual(
-          outline.tree.getBranch().map((entry) => entry.id),
-          session.tree.getBranch().map((entry) => entry.id)
-        )
+  it("gives the session's bytes when its texts are restored", () => {
+    const count = settings.fuzz(1500)
+    let shorter = 0
+    for (const seed of settings.seeds(count)) {
+      const random = SeededRandom.make(seed)
+      const lines = Array.from({ length: 1 + random.int(4) }, (_, at) => line(random, at))
+      const session = Session.readText(`${[HEADER, ...lines].join("\n")}\n`)
+      const { session: outline, texts } = SessionOutline.of(session)
+      const [whole, short] = [entriesOf(session), entriesOf(outline)]
+      assert.strictEqual(short.length, whole.length)
+      for (const [at, entry] of short.entries()) {
+        const original = whole[at]?.decode() ?? {}
+        const { id, line, parentId, role, timestamp, type } = entry
+        const {
+          id: id0,
+          line: line0,
+          parentId: parent0,
+          role: role0,
+          timestamp: time0,
+          type: type0
+        } = whole[at] ?? entry
+        assert.deepStrictEqual([id, line, parentId, role, timestamp, type], [id0, line0, parent0, role0, time0, type0])
+        const restored = entry.decode()
+        assert.deepStrictEqual(texts.restoreJson(restored), original, `seed ${seed}`)
+        const printed = Buffer.from(texts.toBytes(JSON.stringify(restored))).toString()
+        assert.strictEqual(printed, JSON.stringify(original), `seed ${seed}`)
+        if (entry !== whole[at]) shorter++
       }
-      if (settings.isMany(count)) assert.isAbove(shorter, count / 4)
-    },
-    settings.patience
-  )
+      assert.deepStrictEqual(
+        outline.tree.getBranch().map((entry) => entry.id),
+        session.tree.getBranch().map((entry) => entry.id)
+      )
+    }
+    if (settings.isMany(count)) assert.isAbove(shorter, count / 4)
+  })
 
   const long = "a long text, ".repeat(40)
-  const told = (payload: JsonObject) => {
+  const outlineOf = (payload: JsonObject) => {
     const session = Session.readText(
       `${HEADER}\n${JSON.stringify({ type: "message", id: "a", parentId: null, ...payload })}\n`
     )
@@ -118,7 +112,7 @@ describe("SessionOutline", () => {
   }
 
   it("gives equal texts equal marks, and other texts others", () => {
-    const { payload, texts } = told({ a: long, b: long, c: `${long}.`, d: `Ran ${long}` })
+    const { payload, texts } = outlineOf({ a: long, b: long, c: `${long}.`, d: `Ran ${long}` })
     assert.strictEqual(payload["a"], payload["b"])
     assert.notStrictEqual(payload["a"], payload["c"])
     assert.isBelow(String(payload["d"]).length, 40)
@@ -128,9 +122,9 @@ describe("SessionOutline", () => {
     assert.isUndefined(texts.hashOf(String(payload["a"]) + String(payload["c"])))
   })
 
-  it("leaves what names things, and what is blank or begins with much of it", () => {
+  it("keeps names, and texts that begin with white space", () => {
     const blank = " ".repeat(400)
-    const { payload } = told({ toolCallId: long, name: long, blank, indented: `${blank}x`, text: `\n\n${long}` })
+    const { payload } = outlineOf({ toolCallId: long, name: long, blank, indented: `${blank}x`, text: `\n\n${long}` })
     assert.strictEqual(payload["toolCallId"], long)
     assert.strictEqual(payload["name"], long)
     assert.strictEqual(payload["blank"], blank)
@@ -138,9 +132,9 @@ describe("SessionOutline", () => {
     assert.notStrictEqual(payload["text"], `\n\n${long}`)
   })
 
-  it("decodes no more than asked of a text's beginning", () => {
+  it("decodes only the requested beginning of a text", () => {
     const odd = `${"\u001b".repeat(300)} and so on. ${long.repeat(20)}`
-    const { payload, texts } = told({ long: long.repeat(50), odd: `x${odd}` })
+    const { payload, texts } = outlineOf({ long: long.repeat(50), odd: `x${odd}` })
     const start = texts.restoreStart(String(payload["long"]), 200)
     assert.isAtLeast(start.length, 200)
     assert.isBelow(start.length, 2000)
@@ -150,8 +144,8 @@ describe("SessionOutline", () => {
     assert.strictEqual(texts.restoreStart("short", 200), "short")
   })
 
-  it("puts in texts that it is given", () => {
-    const { payload, texts } = told({ text: long })
+  it("adds given texts", () => {
+    const { payload, texts } = outlineOf({ text: long })
     const mark = texts.put(`"${long}"\n`)
     const bytes = texts.toBytes(JSON.stringify({ mark, text: payload["text"] }))
     assert.deepStrictEqual(JSON.parse(Buffer.from(bytes).toString()), { mark: `"${long}"\n`, text: long })
@@ -161,8 +155,8 @@ describe("SessionOutline", () => {
     for (const seed of settings.seeds(settings.fuzz(500))) {
       const random = SeededRandom.make(seed)
       const whole = `x${text(random)}${long}${text(random)}`.toWellFormed()
-      const { payload, texts } = told({ text: whole })
-      // Words begin and end at characters.
+      const { payload, texts } = outlineOf({ text: whole })
+      // Edits begin and end at characters.
       const places = Array.from({ length: 2 * random.int(5) }, () => random.int(whole.length + 1))
         .map((at) => (/^[\udc00-\udfff]/.test(whole.slice(at)) ? at - 1 : at))
         .sort((a, b) => a - b)
@@ -175,11 +169,11 @@ describe("SessionOutline", () => {
       assert.strictEqual(texts.restore(mark), expected, `seed ${seed}`)
       assert.strictEqual(Buffer.from(texts.toBytes(JSON.stringify(mark))).toString(), JSON.stringify(expected))
     }
-    const { texts } = told({ text: long })
+    const { texts } = outlineOf({ text: long })
     assert.isUndefined(texts.edit("no mark", []))
   })
 
-  it("sets nothing aside of lines that are no UTF-8", () => {
+  it("replaces no texts in lines that are not UTF-8", () => {
     const bytes = Buffer.from(
       `${HEADER}\n${JSON.stringify({ type: "message", id: "a", parentId: null, text: `${long}é` })}\n`
     )

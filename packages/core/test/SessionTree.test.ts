@@ -1,3 +1,4 @@
+/** Branches, leaves, labels and damage of the tree. */
 import { assert, describe, it } from "@effect/vitest"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import { type JsonObject } from "../src/Json.ts"
@@ -44,19 +45,19 @@ describe("SessionTree", () => {
     assert.isUndefined(session().tree.getLeafEntry())
   })
 
-  it("walks from any entry to its root", () => {
+  it("gives the branch of any entry", () => {
     assert.deepStrictEqual(ids(tree.getBranch("d")), ["a", "b", "c", "d"])
     assert.deepStrictEqual(ids(tree.getBranch("f")), ["a", "b", "e", "f"])
     assert.deepStrictEqual(ids(tree.getBranch()), ["g"])
-    assert.deepStrictEqual(tree.getBranch("nobody"), [])
+    assert.deepStrictEqual(tree.getBranch("unknown"), [])
     assert.deepStrictEqual(tree.branchAt(null), [])
   })
 
-  it("knows roots, children and leaves in file order", () => {
+  it("has roots, children and leaves in file order", () => {
     assert.deepStrictEqual(ids(tree.roots()), ["a", "g"])
     assert.deepStrictEqual(ids(tree.children("b")), ["c", "e"])
     assert.deepStrictEqual(ids(tree.children("d")), [])
-    assert.deepStrictEqual(ids(tree.children("nobody")), [])
+    assert.deepStrictEqual(ids(tree.children("unknown")), [])
     assert.deepStrictEqual(ids(tree.leaves()), ["d", "f", "g"])
   })
 
@@ -66,10 +67,10 @@ describe("SessionTree", () => {
     assert.strictEqual(tree.commonAncestor("d", "d")?.id, "d")
     assert.isNull(tree.commonAncestor("d", "g"))
     assert.isNull(tree.commonAncestor(null, "d"))
-    assert.isNull(tree.commonAncestor("d", "nobody"))
+    assert.isNull(tree.commonAncestor("d", "unknown"))
   })
 
-  it("tells the way from one leaf to another", () => {
+  it("gives the path from one leaf to another", () => {
     const { commonAncestor, up, down } = tree.pathBetween("d", "f")
     assert.deepStrictEqual([commonAncestor?.id, ids(up), ids(down)], ["b", ["d", "c"], ["e", "f"]])
     const fromNowhere = tree.pathBetween(null, "b")
@@ -78,7 +79,7 @@ describe("SessionTree", () => {
     assert.deepStrictEqual([back.commonAncestor, ids(back.up), back.down], [null, ["d", "c", "b", "a"], []])
   })
 
-  it("is a value: moving and adding leave it as it was", () => {
+  it("is immutable: moves and appends return new trees", () => {
     const moved = at(tree, "c")
     const reset = tree.resetLeaf()
     const added = moved.append([SessionEntry.make(user("h", moved.leafId))])
@@ -90,7 +91,7 @@ describe("SessionTree", () => {
     assert.deepStrictEqual(ids(tree.children("c")), ["d"])
     assert.lengthOf(tree.getEntries(), 7)
     assert.strictEqual(moved.append([]), moved)
-    assert.isUndefined(tree.branch("nobody"))
+    assert.isUndefined(tree.branch("unknown"))
   })
 
   it("starts a new root after the leaf was reset", () => {
@@ -114,14 +115,14 @@ describe("SessionTree.toNodes", () => {
     assert.deepStrictEqual(nodeIds(tree.toNodes()), [["a", ["early", "below"], "as early", "late"], "root"])
   })
 
-  it("carries labels and their times", () => {
+  it("has labels and their times", () => {
     const { tree } = session(user("a", null), entry("label", "l", "a", { targetId: "a", label: "x" }))
     const [root] = tree.toNodes()
     assert.deepStrictEqual([root?.label, root?.labelTimestamp], ["x", samples.timestamp])
     assert.deepStrictEqual([root?.children[0]?.label, root?.children[0]?.labelTimestamp], [undefined, undefined])
   })
 
-  it("bears a branch of 50,000 entries", () => {
+  it("reads a branch of 50,000 entries", () => {
     const entries = Array.from({ length: 50_000 }, (_, at) =>
       SessionEntry.make(user(`${at}`, at === 0 ? null : `${at - 1}`))
     )
@@ -137,7 +138,7 @@ describe("SessionTree.labels", () => {
   const label = (id: string, targetId: JsonObject[string], label?: JsonObject[string]): JsonObject =>
     entry("label", id, "a", { targetId, label })
 
-  it("belong to the file and follow its order: the last one counts, an empty one clears", () => {
+  it("do not depend on the branch: the last one in file order counts, an empty one clears", () => {
     const { tree } = session(
       user("a", null),
       assistant("b", "a"),
@@ -145,7 +146,7 @@ describe("SessionTree.labels", () => {
       label("2", "b", "two"),
       label("3", "a", "three"),
       label("4", "b", ""),
-      label("5", "nobody", "dangling"),
+      label("5", "unknown", "dangling"),
       label("6", [7], "no target"),
       user("c", null)
     )
@@ -153,7 +154,7 @@ describe("SessionTree.labels", () => {
       [...tree.labels()].map(([id, { label }]) => [id, label]),
       [
         ["a", "three"],
-        ["nobody", "dangling"]
+        ["unknown", "dangling"]
       ]
     )
     assert.deepStrictEqual([tree.label("a"), at(tree, "c").label("a"), tree.label("b")], ["three", "three", undefined])
@@ -174,7 +175,7 @@ describe("SessionTree.name", () => {
     assert.isUndefined(named())
   })
 
-  it("is gone after an empty one", () => {
+  it("is undefined after an empty one", () => {
     assert.isUndefined(named("first", ""))
     assert.isUndefined(named("first", "  "))
     assert.isUndefined(named("first", undefined))
@@ -182,7 +183,7 @@ describe("SessionTree.name", () => {
 })
 
 describe("a damaged SessionTree", () => {
-  it("holds the last of two entries with one id", () => {
+  it("has the last of two entries with the same id", () => {
     const { tree, diagnostics } = session(user("a", null, "old"), user("b", "a"), user("a", null, "new"))
     assert.deepStrictEqual(
       places(diagnostics).map(([code, line]) => [code, line]),
@@ -196,8 +197,8 @@ describe("a damaged SessionTree", () => {
     assert.deepStrictEqual(ids(tree.leaves()), ["b"])
   })
 
-  it("takes an entry with an unknown parent for a root", () => {
-    const { tree, diagnostics } = session(user("a", "nobody"), user("b", "a"))
+  it("makes an entry with an unknown parent a root", () => {
+    const { tree, diagnostics } = session(user("a", "unknown"), user("b", "a"))
     assert.deepStrictEqual(
       diagnostics.map(({ code, entryId }) => [code, entryId]),
       [["unknown-parent", "a"]]
@@ -206,12 +207,12 @@ describe("a damaged SessionTree", () => {
     assert.deepStrictEqual(ids(tree.roots()), ["a"])
   })
 
-  it("takes an empty parent for none", () => {
+  it("reads an empty parent as none", () => {
     const { tree, diagnostics } = session(user("a", ""))
     assert.deepStrictEqual([ids(tree.roots()), diagnostics], [["a"], []])
   })
 
-  it("cuts a circle at its earliest entry, and each circle once", () => {
+  it("makes the earliest entry of each cycle a root, once", () => {
     const { tree, diagnostics } = session(
       user("a", "c"),
       user("b", "a"),
@@ -234,7 +235,7 @@ describe("a damaged SessionTree", () => {
     assert.deepStrictEqual(nodeIds(tree.toNodes()), [["a", ["b", ["c", "d"]]], "self", ["f", "g"], "h"])
   })
 
-  it("cuts a circle at its earliest entry when the way into it begins elsewhere", () => {
+  it("makes the earliest entry of a cycle a root, also when a path leads into the cycle", () => {
     const { tree, diagnostics } = session(user("tail", "c"), user("a", "c"), user("b", "a"), user("c", "b"))
     assert.deepStrictEqual(
       diagnostics.map(({ code, entryId }) => [code, entryId]),
@@ -243,7 +244,7 @@ describe("a damaged SessionTree", () => {
     assert.deepStrictEqual(ids(tree.getBranch("tail")), ["a", "b", "c", "tail"])
   })
 
-  it("takes a circle that a repeated id closes for what it is", () => {
+  it("reports a cycle that a repeated id closes", () => {
     const { tree, diagnostics } = session(user("a", null), user("b", "a"), user("a", "b"))
     assert.deepStrictEqual(
       diagnostics.map(({ code, line }) => [code, line]),
@@ -255,7 +256,7 @@ describe("a damaged SessionTree", () => {
     assert.deepStrictEqual(ids(tree.getBranch()), ["b", "a"])
   })
 
-  it("knows a parent that comes later in the file", () => {
+  it("links an entry to a parent later in the file", () => {
     const { tree, diagnostics } = session(user("b", "a"), user("a", null))
     assert.isEmpty(diagnostics)
     assert.deepStrictEqual(ids(tree.getBranch("b")), ["a", "b"])
@@ -272,37 +273,33 @@ describe("a damaged SessionTree", () => {
     assert.lengthOf(tree.toNodes(), 1)
   })
 
-  it(
-    "always comes to an end, on any parents at all",
-    () => {
-      const count = settings.fuzz(2000)
-      for (const seed of settings.seeds(count)) {
-        const random = SeededRandom.make(seed)
-        const size = 1 + random.int(12)
-        const id = (): string => `${random.int(size)}`
-        const { tree } = Session.fromLines(
-          Array.from({ length: size }, (_, at) =>
-            SessionEntry.make(user(random.chance(0.8) ? `${at}` : id(), random.chance(0.2) ? null : id()))
-          )
+  it("always comes to an end, on any parents at all", () => {
+    const count = settings.fuzz(2000)
+    for (const seed of settings.seeds(count)) {
+      const random = SeededRandom.make(seed)
+      const size = 1 + random.int(12)
+      const id = (): string => `${random.int(size)}`
+      const { tree } = Session.fromLines(
+        Array.from({ length: size }, (_, at) =>
+          SessionEntry.make(user(random.chance(0.8) ? `${at}` : id(), random.chance(0.2) ? null : id()))
         )
-        const known = new Set(ids(tree.getEntries()))
-        const inTree = new Set<string | null>()
-        const stack = [...tree.toNodes()]
-        for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
-          assert.isFalse(inTree.has(node.entry.id), `seed ${seed}: ${node.entry.id} stands twice in the tree`)
-          inTree.add(node.entry.id)
-          stack.push(...node.children)
-        }
-        assert.deepStrictEqual(inTree, known, `seed ${seed}: every id is in the tree`)
-        for (const leaf of tree.leaves()) {
-          const branch = tree.getBranch(leaf.id ?? "")
-          assert.strictEqual(branch.at(-1), leaf, `seed ${seed}`)
-          const parents = branch.slice(1).map(({ parentId }) => parentId)
-          assert.deepStrictEqual(parents, ids(branch.slice(0, -1)), `seed ${seed}: a branch without gaps`)
-        }
+      )
+      const known = new Set(ids(tree.getEntries()))
+      const inTree = new Set<string | null>()
+      const stack = [...tree.toNodes()]
+      for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
+        assert.isFalse(inTree.has(node.entry.id), `seed ${seed}: ${node.entry.id} is twice in the tree`)
+        inTree.add(node.entry.id)
+        stack.push(...node.children)
       }
-      assert.isAtLeast(count, 0)
-    },
-    settings.patience
-  )
+      assert.deepStrictEqual(inTree, known, `seed ${seed}: every id is in the tree`)
+      for (const leaf of tree.leaves()) {
+        const branch = tree.getBranch(leaf.id ?? "")
+        assert.strictEqual(branch.at(-1), leaf, `seed ${seed}`)
+        const parents = branch.slice(1).map(({ parentId }) => parentId)
+        assert.deepStrictEqual(parents, ids(branch.slice(0, -1)), `seed ${seed}: a branch without gaps`)
+      }
+    }
+    assert.isAtLeast(count, 0)
+  })
 })

@@ -1,3 +1,4 @@
+/** Moves in the tree, beside both real Pis. */
 import { assert, describe, it } from "@effect/vitest"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as PiModule from "@pi-sessions/testing/PiModule"
@@ -21,7 +22,7 @@ const stamp: TreeNavigation.Stamp = { timestamp: samples.timestamp, seed: "test"
 const payloads = (entries: ReadonlyArray<SessionEntry>): ReadonlyArray<JsonObject> =>
   entries.map((entry) => entry.decode())
 
-/** A copy of a walk's file, since going about appends to it. */
+/** A copy of a walk's file: moves append to it. */
 const copyOf = (dir: string, path: string): string => {
   const copy = Path.join(dir, "copy.jsonl")
   Fs.copyFileSync(path, copy)
@@ -30,20 +31,20 @@ const copyOf = (dir: string, path: string): string => {
 
 describe.each(PiVersion.versions)("TreeNavigation, beside Pi %s", (version) => {
   it.effect(
-    "prepares, makes and announces moves as navigateTree does",
+    "prepares and makes moves, with the events of navigateTree",
     Effect.fnUntraced(function* () {
       const pi = yield* Effect.promise(() => PiModule.load(version))
       const navigate = yield* Effect.promise(() => piNavigation.load(version))
       const dir = yield* temporaryFolder
       let moves = 0
-      for (const { name, path, session, random } of yield* walkFiles(version, settings.walks(50))) {
+      for (const { name, path, session, random } of yield* walkFiles(version, settings.walks(20))) {
         const manager = pi.SessionManager.open(copyOf(dir, path))
         const rename = new Map(manager.getEntries().map(({ id }) => [id, id]))
         let tree: SessionTree = session.tree
         for (let move = 0; move < 6; move++) {
           const before = manager.getEntries()
           const target = before[random.int(before.length)]
-          // Pi throws where a message of the user has lost its parent.
+          // Pi throws where the parent of a user's message is unknown.
           if (target === undefined || (target.parentId !== null && !rename.has(target.parentId))) continue
           const at = `${name}, move ${move} to ${target.id}`
           const options: piNavigation.NavigateOptions = {
@@ -87,8 +88,7 @@ describe.each(PiVersion.versions)("TreeNavigation, beside Pi %s", (version) => {
       }
       assert.isAbove(moves, 0)
       settings.note(`TreeNavigation: ${moves} moves in walks of Pi ${version} as Pi makes them`)
-    }),
-    settings.patience
+    })
   )
 
   it.effect(
@@ -96,7 +96,7 @@ describe.each(PiVersion.versions)("TreeNavigation, beside Pi %s", (version) => {
     Effect.fnUntraced(function* () {
       const pi = yield* Effect.promise(() => PiModule.load(version))
       const dir = yield* temporaryFolder
-      for (const { name, path, session, random } of yield* walkFiles(version, settings.walks(40))) {
+      for (const { name, path, session, random } of yield* walkFiles(version, settings.walks(20))) {
         const entries = session.tree.getEntries()
         const details = random.chance(0.5) ? { readFiles: ["a"], modifiedFiles: [] } : undefined
         const fromHook = random.chance(0.5)
@@ -117,15 +117,14 @@ describe.each(PiVersion.versions)("TreeNavigation, beside Pi %s", (version) => {
             ...(usage === undefined ? {} : { usage })
           }
           const ours = TreeNavigation.branchWithSummary(tree, targetId, summary, stamp, version)
-          // Text, so that the order of the keys counts too.
+          // As text, to compare the order of the keys.
           const theirs = { ...manager.getEntry(id), id: ours.entry.id, timestamp: stamp.timestamp }
           assert.strictEqual(ours.entry.text, JSON.stringify(theirs), name)
           assert.strictEqual(ours.tree.leafId, ours.entry.id, name)
           assert.deepStrictEqual(ids(ours.tree.getBranch()).slice(0, -1), ids(session.tree.branchAt(targetId)), name)
         }
       }
-    }),
-    settings.patience
+    })
   )
 
   it.effect(
@@ -144,15 +143,14 @@ describe.each(PiVersion.versions)("TreeNavigation, beside Pi %s", (version) => {
           assert.strictEqual(session.tree.append([ours]).leafId, ours.id, name)
         }
       }
-    }),
-    settings.patience
+    })
   )
 })
 
 describe("prepare", () => {
   const { tree } = session(user("a", null), assistant("b", "a"), user("c", "b"), assistant("d", "c"), user("e", "b"))
 
-  it("lists the segment that would be left, oldest first", () => {
+  it("lists the entries of the old branch, oldest first", () => {
     const at = tree.branch("d")
     assert.deepStrictEqual(at && TreeNavigation.prepare(at, "e", { summarize: true, label: "x" }), {
       targetId: "e",
@@ -166,15 +164,15 @@ describe("prepare", () => {
     })
   })
 
-  it("leaves nothing behind on the way down, and all below the target on the way up", () => {
+  it("summarizes nothing on the way down, and all entries below the target on the way up", () => {
     const up = TreeNavigation.prepare(tree, "a")
     assert.deepStrictEqual([up?.commonAncestorId, ids(up?.entriesToSummarize ?? [])], ["a", ["b", "e"]])
     const down = TreeNavigation.prepare(tree.resetLeaf(), "d")
     assert.deepStrictEqual([down?.oldLeafId, down?.commonAncestorId, down?.entriesToSummarize], [null, null, []])
   })
 
-  it("is nothing where there is no such entry", () => {
-    assert.isUndefined(TreeNavigation.prepare(tree, "nobody"))
+  it("is empty where there is no such entry", () => {
+    assert.isUndefined(TreeNavigation.prepare(tree, "unknown"))
   })
 })
 
@@ -202,7 +200,7 @@ describe("navigate", () => {
     return TreeNavigation.navigate(start, preparation, stamp, summary, profile)
   }
 
-  it("takes up a user's message for editing: the leaf is its parent", () => {
+  it("edits a user's message: the leaf is its parent", () => {
     const { tree: moved, editorText, event, appended } = go("c")
     assert.deepStrictEqual([moved.leafId, editorText, appended], ["b", "second question", []])
     assert.deepStrictEqual(event, {
@@ -213,32 +211,32 @@ describe("navigate", () => {
     })
   })
 
-  it("takes up the first message before any entry", () => {
+  it("edits the first message before the first entry", () => {
     const { tree: moved, editorText } = go("a")
     assert.deepStrictEqual([moved.leafId, editorText, moved.getBranch()], [null, "first question", []])
   })
 
-  it("takes up a custom message too", () => {
+  it("edits a custom message too", () => {
     const { tree: moved, editorText } = go("n")
     assert.deepStrictEqual([moved.leafId, editorText], ["d", "a note"])
   })
 
-  it("takes up a message that has lost its parent before any entry", () => {
+  it("edits a message with an unknown parent before the first entry", () => {
     const { tree: moved, editorText } = go("o")
     assert.deepStrictEqual([moved.leafId, editorText], [null, "orphan"])
   })
 
-  it("goes to any other entry itself", () => {
+  it("makes any other entry the leaf", () => {
     const { tree: moved, editorText } = go("b")
     assert.deepStrictEqual([moved.leafId, editorText], ["b", undefined])
   })
 
-  it("does nothing when it is there already", () => {
+  it("does nothing when the target is the leaf", () => {
     const { tree: moved, appended, event } = go("d", "label", { summary: "s" })
     assert.deepStrictEqual([moved.leafId, appended, event.newLeafId], ["d", [], "d"])
   })
 
-  it("puts a summary where it goes and the label on the summary", () => {
+  it("adds a summary after the new leaf, and the label on the summary", () => {
     const { tree: moved, appended, event } = go("c", "way back", { summary: "s", details: { readFiles: [] } })
     const [summary, label] = appended
     assert.deepStrictEqual(summary?.decode(), {
@@ -270,7 +268,7 @@ describe("navigate", () => {
     assert.isEmpty(go("b", "").appended)
   })
 
-  it("names the target in 0.78 and the leaf that was left in 1.5", () => {
+  it("refers to the target in 0.78 and to the old leaf in 1.5", () => {
     const fromId = (profile: PiVersion.PiVersion, targetId: string) =>
       go(targetId, undefined, { summary: "s" }, profile).appended[0]?.decode()["fromId"]
     assert.deepStrictEqual(
@@ -287,7 +285,7 @@ describe("navigate", () => {
     assert.notStrictEqual(TreeNavigation.labelEntry(taken, "a", "x", stamp).id, taken.leafId)
   })
 
-  it("leaves the tree that it started from as it was", () => {
+  it("does not change the old tree", () => {
     const before = tree.branch("d")
     go("a", "x", { summary: "s" })
     assert.deepStrictEqual([before?.leafId, tree.getEntries().length, tree.label("a")], ["d", 6, undefined])

@@ -1,3 +1,4 @@
+/** Text of any JSON value, also of deep ones. */
 import { assert, describe, it } from "@effect/vitest"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import { type Json } from "../src/Json.ts"
@@ -9,7 +10,7 @@ import * as settings from "./support/settings.ts"
 const SCALARS = [null, true, 0, -1.5, 1e300, "", 'a"\\\n\u2028\ud800', "für 日本語 😀"] as const
 const KEYS = ["a", "", "0", "10", "__proto__", "constructor", "toString", "toJSON", "\ud800", 'say "so"'] as const
 
-/** Random JSON text, which may repeat keys and name any. */
+/** Random JSON text with any keys, also repeated ones. */
 const jsonText = (random: SeededRandom.SeededRandom, levels: number): string => {
   const members = levels === 0 ? -1 : random.int(8) - 3
   if (members < 0) return JSON.stringify(SCALARS[random.int(SCALARS.length)])
@@ -45,7 +46,7 @@ describe("ValueText.stringify", () => {
 })
 
 describe("ValueText.textOf", () => {
-  it("is String where that returns, and JSON where it throws", () => {
+  it("is the result of String, or JSON where String throws", () => {
     for (const value of [undefined, null, 1, "a", [1, [2]], {}, { a: 1 }, [{}]]) {
       assert.strictEqual(ValueText.textOf(value), String(value))
     }

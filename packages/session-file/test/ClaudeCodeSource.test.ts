@@ -1,3 +1,4 @@
+/** Transcripts of Claude Code as a source of sessions. */
 import { assert, describe, it } from "@effect/vitest"
 import { NodeServices } from "@effect/platform-node"
 import { Effect, Layer, Stream } from "effect"
@@ -26,7 +27,7 @@ const run = <A, E>(
 
 const texts = (lines: Iterable<SessionLine>): ReadonlyArray<string> => [...lines].map(({ text }) => text)
 
-/** What a source says of each file: its header, its lines, and how it is read. */
+/** The header, lines and session of each file of a source. */
 const everything = (layer: ReturnType<typeof plain>) =>
   run(layer, (source, sessions) =>
     Effect.forEach(sessions, (ref) =>
@@ -45,7 +46,7 @@ const everything = (layer: ReturnType<typeof plain>) =>
   )
 
 describe("ClaudeCodeSource", () => {
-  it.effect("passes on whatever is no transcript, as it is", () =>
+  it.effect("does not change files that are not transcripts", () =>
     Effect.gen(function* () {
       const dir = yield* temporaryFolder
       for (const folder of ["sessions", "damaged", "unsound"]) {
@@ -75,7 +76,7 @@ describe("ClaudeCodeSource", () => {
     })
   )
 
-  it.effect("looks past what stands before a conversation, but not through a large file of something else", () =>
+  it.effect("skips other lines before a conversation, but not all of a large file", () =>
     Effect.gen(function* () {
       const dir = yield* temporaryFolder
       const snapshot = '{"type":"file-history-snapshot","messageId":"x","snapshot":{}}\n'
@@ -90,7 +91,7 @@ describe("ClaudeCodeSource", () => {
     })
   )
 
-  it.effect("tells of what cannot be read as the source below it does", () =>
+  it.effect("fails for unreadable files as the source below it does", () =>
     Effect.gen(function* () {
       const dir = yield* temporaryFolder
       const path = Path.join(dir, "gone.jsonl")

@@ -1,3 +1,4 @@
+/** Files are written whole or not at all, with their permissions. */
 import { assert, describe, it } from "@effect/vitest"
 import { NodeServices } from "@effect/platform-node"
 import { Effect, FileSystem } from "effect"
@@ -6,7 +7,7 @@ import * as Path from "node:path"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as SafeWrite from "../src/SafeWrite.ts"
 
-/** The file system, telling what is done to it in order. */
+/** A file system that records its calls in order. */
 const recording = (log: Array<string>) =>
   Effect.map(FileSystem.FileSystem, (fs) =>
     FileSystem.FileSystem.of({
@@ -47,7 +48,7 @@ describe("SafeWrite", () => {
     )
   }
 
-  it.effect("is readable by whom it is told, whoever could read what was there", () =>
+  it.effect("has the given permissions from its creation, whatever the old file's were", () =>
     Effect.gen(function* () {
       const dir = yield* temporaryFolder
       const target = Path.join(dir, "s.jsonl")
@@ -66,12 +67,12 @@ describe("SafeWrite", () => {
       yield* SafeWrite.write(target, [Buffer.from("new")], "replace", { fileMode: 0o600 }).pipe(
         Effect.provideServiceEffect(FileSystem.FileSystem, looking)
       )
-      // From the moment when it is there, not only at the end.
+      // From its creation, not only at the end.
       assert.deepStrictEqual([...seen, Fs.statSync(target).mode & 0o777], [0o600, 0o600])
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.effect("leaves an existing target alone in mode create, and no temporary file behind", () =>
+  it.effect("does not change an existing target in mode create, and leaves no temporary file", () =>
     Effect.gen(function* () {
       const dir = yield* temporaryFolder
       const target = Path.join(dir, "s.jsonl")

@@ -1,3 +1,4 @@
+/** Listing and reading session files. */
 import { assert, describe, it } from "@effect/vitest"
 import { NodeServices } from "@effect/platform-node"
 import { Effect, Stream } from "effect"
@@ -20,7 +21,7 @@ const withSource = <A, E>(
   )
 
 describe("SessionSource", () => {
-  it.effect("finds *.jsonl at any depth, once, in order, and goes round no circle of links", () =>
+  it.effect("finds *.jsonl at any depth, once, sorted, also where links form cycles", () =>
     Effect.gen(function* () {
       const dir = yield* temporaryFolder
       FileSystem.mkdirSync(Path.join(dir, "a/b/c"), { recursive: true })
@@ -58,7 +59,7 @@ describe("SessionSource", () => {
     })
   )
 
-  it.effect("takes a file that is named whatever it is called, and fails for a path that is not there", () =>
+  it.effect("reads a given file of any name, and fails for a missing path", () =>
     Effect.gen(function* () {
       const dir = yield* temporaryFolder
       FileSystem.writeFileSync(Path.join(dir, "backup"), header)
@@ -69,7 +70,7 @@ describe("SessionSource", () => {
     })
   )
 
-  it.live("reads a file of many chunks as it reads it at once", () =>
+  it.live("reads a file of many chunks as one of a single chunk", () =>
     Effect.gen(function* () {
       const file = Path.join(yield* temporaryFolder, "large.jsonl")
       yield* Effect.promise(() => LargeSession.write(file, { entries: 4000, seed: 1 }))
@@ -99,7 +100,7 @@ describe("SessionSource", () => {
     })
   )
 
-  it.effect("says that a file is no session", () =>
+  it.effect("fails for a file that is not a session", () =>
     Effect.gen(function* () {
       const file = Path.join(yield* temporaryFolder, "x.jsonl")
       FileSystem.writeFileSync(file, "hello\n")

@@ -1,3 +1,4 @@
+/** Writing sessions over absent, older, newer and other targets. */
 import { assert, describe, it } from "@effect/vitest"
 import { NodeServices } from "@effect/platform-node"
 import { Effect, FileSystem as FS } from "effect"
@@ -32,7 +33,7 @@ describe("SessionTarget", () => {
     })
   )
 
-  it.effect("brings a target up to date that holds any beginning of the session", () =>
+  it.effect("extends a target that is any beginning of the session", () =>
     Effect.gen(function* () {
       const target = Path.join(yield* temporaryFolder, "s.jsonl")
       for (let length = 0; length < text.length; length++) {
@@ -44,7 +45,7 @@ describe("SessionTarget", () => {
     })
   )
 
-  it.effect("leaves a target in which Pi has gone on", () =>
+  it.effect("does not change a target that Pi has extended", () =>
     Effect.gen(function* () {
       const target = Path.join(yield* temporaryFolder, "s.jsonl")
       FileSystem.writeFileSync(target, text + entry("c", "b"))
@@ -54,7 +55,7 @@ describe("SessionTarget", () => {
     })
   )
 
-  it.effect("refuses what went another way, naming line and byte, and with force keeps it beside", () =>
+  it.effect("rejects a diverged target with line and byte, and with force moves it aside", () =>
     Effect.gen(function* () {
       const target = Path.join(yield* temporaryFolder, "s.jsonl")
       const other = header("s") + entry("a", null) + entry("x", "a")
@@ -76,7 +77,7 @@ describe("SessionTarget", () => {
     })
   )
 
-  it.effect("tells another session and a file that is no session apart", () =>
+  it.effect("distinguishes another session from a file that is not a session", () =>
     Effect.gen(function* () {
       const target = Path.join(yield* temporaryFolder, "s.jsonl")
       FileSystem.writeFileSync(target, header("other"))
@@ -89,7 +90,7 @@ describe("SessionTarget", () => {
     })
   )
 
-  it.effect("names a file in a directory by Pi's rule", () =>
+  it.effect("gives a file in a directory Pi's name", () =>
     Effect.gen(function* () {
       const dir = yield* temporaryFolder
       const written = yield* Effect.flatMap(SessionTarget, (service) => service.write(session)).pipe(
@@ -100,7 +101,7 @@ describe("SessionTarget", () => {
     })
   )
 
-  it.live("is safe when many start at once", () =>
+  it.live("is safe when many programs write at once", () =>
     Effect.gen(function* () {
       const dir = yield* temporaryFolder
       const target = Path.join(dir, "s.jsonl")
@@ -126,7 +127,7 @@ describe("SessionTarget", () => {
     })
   )
 
-  it.effect("writes through a link that leads to a file that is not there yet", () =>
+  it.effect("writes through a link to a file that does not exist yet", () =>
     Effect.gen(function* () {
       const dir = yield* temporaryFolder
       FileSystem.symlinkSync("later.jsonl", Path.join(dir, "link.jsonl"))
@@ -135,7 +136,7 @@ describe("SessionTarget", () => {
     })
   )
 
-  it.effect("lets no header lead out of the directory", () =>
+  it.effect("rejects headers whose id or time leads out of the directory", () =>
     Effect.gen(function* () {
       const dir = yield* temporaryFolder
       for (const [id, timestamp] of [
@@ -163,7 +164,7 @@ describe("SessionTarget", () => {
       const racing = Effect.map(FS.FileSystem, (fs) =>
         FS.FileSystem.of({
           ...fs,
-          // The second look at the target comes right before it is replaced.
+          // The target is checked again right before it is replaced.
           stat: (path) =>
             Effect.suspend(() => {
               if (path === target && ++stats === 2) FileSystem.appendFileSync(target, entry("pi", null))

@@ -1,3 +1,4 @@
+/** Databases, transactions, locks and errors. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Scope } from "effect"
 import * as FileSystem from "node:fs"
@@ -43,7 +44,7 @@ describe("Sqlite", () => {
     })
   )
 
-  it.effect("can break off an iteration and run the statement again", () =>
+  it.effect("runs a statement again after an unfinished iteration", () =>
     Effect.gen(function* () {
       const { database } = yield* withTable()
       const sql = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 1000000) SELECT i FROM n"
@@ -112,7 +113,7 @@ describe("Sqlite", () => {
     })
   )
 
-  it.effect("says who is in the way when another connection writes", () =>
+  it.effect("fails with a remedy when another connection writes", () =>
     Effect.gen(function* () {
       const { path, database } = yield* withTable()
       const other = yield* open(path, { busyTimeoutMs: 0 })
@@ -144,7 +145,7 @@ describe("Sqlite", () => {
     })
   )
 
-  it.effect("says which column holds something else", () =>
+  it.effect("fails with the column of an unexpected type", () =>
     Effect.gen(function* () {
       const { database } = yield* withTable()
       const error = yield* Effect.flip(

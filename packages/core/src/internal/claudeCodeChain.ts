@@ -3,6 +3,7 @@ import * as EntryType from "../EntryType.ts"
 import { type Json, type JsonObject, isArray, numberAt, objectAt, stringAt } from "../Json.ts"
 import { SessionEntry } from "../SessionLine.ts"
 import * as Message from "./claudeCodeMessage.ts"
+import { NearestLine } from "./NearestLine.ts"
 import * as HarnessMessage from "../claudeCode/HarnessMessage.ts"
 
 /** A line of the conversation. */
@@ -42,6 +43,11 @@ interface Place {
 export class Chain {
   readonly entries: Array<SessionEntry> = []
   readonly #lines: ReadonlyMap<string, TranscriptLine>
+  /** The nearest lines with an entry or a message, in sub-agents and outside them. */
+  readonly #entry: NearestLine<TranscriptLine>
+  readonly #mainEntry: NearestLine<TranscriptLine>
+  readonly #message: NearestLine<TranscriptLine>
+  readonly #mainMessage: NearestLine<TranscriptLine>
   readonly #answerOfMessage = new Map<string, Answer>()
   /** By the uuids of their lines and of the lines with their results. */
   readonly #answers = new Map<string, Answer>()
@@ -59,6 +65,11 @@ export class Chain {
 
   constructor(lines: ReadonlyArray<TranscriptLine>) {
     this.#lines = new Map(lines.map((line) => [line.uuid, line]))
+    const isMain = (line: TranscriptLine): boolean => !line.isSidechain
+    this.#entry = new NearestLine(this.#lines, hasEntry)
+    this.#mainEntry = new NearestLine(this.#lines, (line) => isMain(line) && hasEntry(line))
+    this.#message = new NearestLine(this.#lines, hasMessage)
+    this.#mainMessage = new NearestLine(this.#lines, (line) => isMain(line) && hasMessage(line))
     for (const line of lines) this.#gather(line)
     for (const line of lines) {
       this.#isSidechain = line.isSidechain
@@ -93,9 +104,9 @@ export class Chain {
       const answer = this.#answerOfCall.get(stringAt(block, "tool_use_id") ?? "")
       if (answer !== undefined && !this.#answers.has(uuid)) this.#answers.set(uuid, answer)
     }
-    const before = this.#lineBefore(line, isBeside)
-    const answer = this.#answers.get(before ?? "")
-    if (answer === undefined || !answer.lines.some(({ uuid }) => uuid === before)) return
+    const before = (line.isSidechain ? this.#message : this.#mainMessage).before(line) ?? ""
+    const answer = this.#answers.get(before)
+    if (answer === undefined || !this.#isAnswer(before)) return
     const texts = Message.blocksOf(message["content"]).map((block) => stringAt(block, "text")?.trim())
     answer.isInterrupted ||= texts.includes(HarnessMessage.INTERRUPTED)
   }
@@ -116,25 +127,9 @@ export class Chain {
     }
   }
 
-  /** The nearest line before a line that has an entry; outside sub-agents, lines of sub-agents are skipped. */
-  #lineBefore(
-    { isSidechain, parentUuid, uuid }: TranscriptLine,
-    isPassed: (line: TranscriptLine) => boolean = (line) => !hasEntry(line)
-  ): string | undefined {
-    const seen = new Set([uuid])
-    let before = parentUuid
-    while (before !== undefined && !seen.has(before)) {
-      const line = this.#lines.get(before)
-      if (line === undefined || (!isPassed(line) && (isSidechain || !line.isSidechain))) return before
-      seen.add(before)
-      before = line.parentUuid
-    }
-    return undefined
-  }
-
   /** The parent of a line's entry. The first entry of a sub-agent has none. */
   #before(line: TranscriptLine): string | null {
-    const before = this.#lineBefore(line)
+    const before = (line.isSidechain ? this.#entry : this.#mainEntry).before(line)
     if (before === undefined) return null
     const known = this.#lines.get(before)
     if (known !== undefined && known.isSidechain !== line.isSidechain) return null
@@ -254,8 +249,12 @@ export class Chain {
 
   /** The entry of a line; an answer's lines have one entry. */
   #entryOf(uuid: string): string {
-    const answer = this.#answers.get(uuid)
-    return answer?.lines.some((line) => line.uuid === uuid) === true ? answer.id : uuid
+    return this.#isAnswer(uuid) ? (this.#answers.get(uuid)?.id ?? uuid) : uuid
+  }
+
+  /** Whether a line of `#answers` is the answer's own, not one with results. */
+  #isAnswer(uuid: string): boolean {
+    return this.#lines.get(uuid)?.entry.type === "assistant"
   }
 }
 
@@ -281,9 +280,9 @@ const hasEntry = (line: TranscriptLine): boolean => {
   }
 }
 
-/** Whether a line adds no message: it has no entry, or is an attachment whose text is not in the transcript. */
-const isBeside = (line: TranscriptLine): boolean =>
-  !hasEntry(line) || (line.entry.type === "attachment" && attachedTo(line) === undefined)
+/** Whether a line adds a message: not an attachment whose text is not in the transcript. */
+const hasMessage = (line: TranscriptLine): boolean =>
+  hasEntry(line) && (line.entry.type !== "attachment" || attachedTo(line) !== undefined)
 
 const attachedTo = ({ value }: TranscriptLine) => {
   const attached = HarnessMessage.attached(objectAt(value, "attachment") ?? {})

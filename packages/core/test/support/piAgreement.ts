@@ -1,4 +1,4 @@
-/** A session as a real Pi has it and as we have it, compared. */
+/** Compares a session as a real Pi and this library read it. */
 import { assert } from "@effect/vitest"
 import type * as PiModule from "@pi-sessions/testing/PiModule"
 import type * as SeededRandom from "@pi-sessions/testing/SeededRandom"
@@ -36,18 +36,18 @@ const rows = <N extends Node<N>>(roots: ReadonlyArray<N>, rename?: ReadonlyMap<s
 const ids = (entries: ReadonlyArray<{ readonly id: string | null }>): ReadonlyArray<string | null> =>
   entries.map(({ id }) => id)
 
-/** A session as one of the real Pis and we have it. */
+/** A session as read by a real Pi and by this library. */
 export interface Pair {
   readonly name: string
   readonly pi: PiModule.PiModule
   readonly manager: PiModule.PiSessionManager
   readonly session: Session.Session
   readonly random: SeededRandom.SeededRandom
-  /** How many entries to look at from. */
+  /** The number of random entries to which the leaf is moved. */
   readonly samples: number
 }
 
-/** Compares leaf, branch and context where the leaf is. */
+/** Compares leaf, branch and context at the leaf. */
 const compareAtLeaf = ({ pi, manager }: Pair, tree: SessionTree, rename: Map<string, string>, name: string): void => {
   const profile = pi.version
   const leafId = manager.getLeafId()
@@ -67,7 +67,7 @@ const compareAtLeaf = ({ pi, manager }: Pair, tree: SessionTree, rename: Map<str
   )
 }
 
-/** Compares the way from one leaf to another. */
+/** Compares the path from one leaf to another. */
 const comparePath = (
   { pi, manager }: Pair,
   tree: SessionTree,
@@ -90,7 +90,7 @@ const comparePath = (
   )
 }
 
-/** Compares everything Pi says of a session. */
+/** Compares entries, tree, labels, branches and contexts. */
 export const compare = (pair: Pair): void => {
   const { name, manager, session, random } = pair
   const { tree } = session
@@ -139,19 +139,19 @@ export const compare = (pair: Pair): void => {
   compareAtLeaf(pair, tree.resetLeaf(), rename, `${name}, reset`)
 }
 
-/** What Pi gets to see of a session, in the current version. */
+/** The session as Pi reads it, in the current version. */
 export const asPiHasIt = (session: Session.Session): Session.Session =>
   SessionMigration.toCurrent(Session.asPiReads(session))
 
 /**
  * Compares where ids may be missing or of any type: entries, the context at the end of the file, and branch and context at
- * each entry that Pi can go to. Entries are told by their place, since ids need not tell them.
+ * each entry that Pi can go to. Entries are compared by place, because ids may be missing.
  */
 export const comparePlaces = ({ name, pi, manager, session, random, samples }: Pair): void => {
   const profile = pi.version
   const { tree } = session
   const all = manager.getEntries()
-  // To Pi other values are entries too; they have neither links nor content.
+  // Pi reads other values as entries without links and content.
   const theirs = all.filter((entry) => isObject(plain(entry)))
   const ours = tree.getEntries()
   same(
@@ -179,7 +179,7 @@ export const comparePlaces = ({ name, pi, manager, session, random, samples }: P
   for (let sample = 0; sample < samples; sample++) {
     const index = random.int(theirs.length)
     const id: Json | undefined = theirs[index]?.id
-    // Pi cannot go to these.
+    // Pi cannot move to these.
     if (!id || typeof id === "object") continue
     const where = `${name}, at ${index}`
     const last = theirs.findLastIndex((entry) => entry.id === id)
@@ -197,7 +197,7 @@ export const comparePlaces = ({ name, pi, manager, session, random, samples }: P
   }
 }
 
-/** The path that Pi builds the context from; `getBranch` gives none where the leaf has no id. */
+/** The path of Pi's context, also where the leaf has no id and `getBranch` is empty. */
 const pathToEnd = (
   manager: PiModule.PiSessionManager,
   entries: ReadonlyArray<PiModule.PiEntry>

@@ -1,6 +1,6 @@
 /**
  * Functions of the real pi-ai packages that turn messages into requests. 0.78 has them in a file of a package of its
- * own; of 1.5 only the bundle runs, so the chunk that exports a function is looked for by its name.
+ * own; of 1.5 only the bundle runs, so that the chunk that exports a function is found by the function's name.
  */
 import * as PiVersion from "@pi-sessions/testing/PiVersion"
 import * as Fs from "node:fs"
@@ -8,7 +8,7 @@ import * as Path from "node:path"
 import * as Url from "node:url"
 import { type Json, type JsonObject } from "../../src/Json.ts"
 
-/** What pi-ai asks of a model. */
+/** A model of pi-ai. */
 export interface Model {
   readonly provider: string
   readonly api: string

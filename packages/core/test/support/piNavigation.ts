@@ -14,7 +14,7 @@ export interface NavigateOptions {
   readonly label?: string
 }
 
-/** An event as an extension gets it; the members are Pi's. */
+/** An event for extensions, with Pi's members. */
 export interface PiEvent {
   readonly type: string
   readonly [member: string]: unknown
@@ -25,7 +25,7 @@ export interface Navigated {
   readonly editorText: unknown
 }
 
-/** Goes to `targetId`; the extension has this summary ready should the user want one. */
+/** Moves to `targetId`; the extension gives this summary when one is requested. */
 export type Navigate = (
   manager: PiModule.PiSessionManager,
   targetId: string,

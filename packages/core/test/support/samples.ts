@@ -1,10 +1,10 @@
-/** Small sessions written by hand, and plain descriptions of what was read from them. */
+/** Small hand-written sessions, and descriptions of sessions for assertions. */
 import { type JsonObject } from "../../src/Json.ts"
 import * as Session from "../../src/Session.ts"
 import { type SessionDiagnostic } from "../../src/SessionDiagnostic.ts"
 import { HeaderLine, SessionEntry, type SessionLine } from "../../src/SessionLine.ts"
 
-/** The time of every sample; nothing depends on it. */
+/** The time of every sample. */
 export const timestamp = "2026-01-05T10:00:00.000Z"
 
 export const header: JsonObject = { type: "session", version: 3, id: "s1", timestamp, cwd: "/work" }
@@ -48,7 +48,7 @@ export const toolResult = (id: string, parentId: string | null, toolName: string
     timestamp: 3
   })
 
-/** Lines as a file holds them: objects as JSON, strings as they are. */
+/** Lines of a file: objects as JSON, strings as they are. */
 export const text = (...lines: ReadonlyArray<JsonObject | string>): string =>
   lines.map((line) => `${typeof line === "string" ? line : JSON.stringify(line)}\n`).join("")
 
@@ -64,7 +64,7 @@ export const places = (
 ): ReadonlyArray<readonly [code: string, line: number, byteOffset: number]> =>
   diagnostics.map(({ code, line, byteOffset }) => [code, line, byteOffset])
 
-/** Everything there is to know of a line, apart from where in memory it lies. */
+/** All properties of a line, without its place in memory. */
 export const describeLine = (line: SessionLine): JsonObject => ({
   kind: line instanceof SessionEntry ? "entry" : line instanceof HeaderLine ? "header" : "line",
   line: line.line,

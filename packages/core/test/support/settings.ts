@@ -1,40 +1,34 @@
 /**
- * What the environment may say to the tests: how much, from which seed, and where more sessions lie.
- *
- * A failure names the seed of its case: `PI_SESSIONS_SEED=<seed> PI_SESSIONS_FUZZ=1` (or `PI_SESSIONS_WALKS=1`) runs
- * that case alone.
+ * How much the property tests do, from which seed, and where more sessions are. A failure names the seed of its case:
+ * `PI_SESSIONS_SEED=<seed> PI_SESSIONS_FUZZ=1` (or `PI_SESSIONS_WALKS=1`) runs that case alone.
  */
+import * as Dose from "@pi-sessions/testing/Dose"
 import * as process from "node:process"
 
-const integer = (name: string): number | undefined => {
-  const text = process.env[name]
-  if (text === undefined || text === "") return undefined
-  const value = Number(text)
-  if (!Number.isSafeInteger(value) || value < 1) throw new Error(`${name} is no count: ${text}`)
-  return value
-}
+/** How many times the dose of `pnpm test` a campaign runs. */
+const CAMPAIGN = 20
 
-/** The seed of the first case; each further case adds one. */
-export const firstSeed = integer("PI_SESSIONS_SEED") ?? 1
+const doses = (test: number): Dose.Doses => ({ test, campaign: CAMPAIGN * test })
 
-/** How many random walks through a real Pi, for each version. */
-export const walks = (usual: number): number => integer("PI_SESSIONS_WALKS") ?? usual
+/** The number of random walks through a real Pi, for each version. */
+export const walks = (test: number): number => Dose.of("PI_SESSIONS_WALKS", doses(test))
 
-/** How many cases a fuzz test tries. */
-export const fuzz = (usual: number): number => integer("PI_SESSIONS_FUZZ") ?? usual
+/** The number of cases of a fuzz test. */
+export const fuzz = (test: number): number => Dose.of("PI_SESSIONS_FUZZ", doses(test))
 
-/** Whether so many cases should show everything that can happen; one that is repeated need not. */
-export const isMany = (count: number): boolean => count >= 50
+/** Whether so many cases cover everything that can happen. */
+export const isMany = (count: number): boolean => count >= 20
 
-/** How long a test may take whose work the environment sets, in milliseconds. */
-export const patience =
-  (integer("PI_SESSIONS_WALKS") ?? integer("PI_SESSIONS_FUZZ")) === undefined ? 600_000 : 3_600_000
+export { firstSeed, isCampaign } from "@pi-sessions/testing/Dose"
 
 /** The seeds of so many cases. */
-export const seeds = (count: number): ReadonlyArray<number> => Array.from({ length: count }, (_, at) => firstSeed + at)
+export const seeds = (count: number): ReadonlyArray<number> => {
+  const first = Dose.firstSeed()
+  return Array.from({ length: count }, (_, at) => first + at)
+}
 
-/** A folder of real sessions that are not in the repository. */
+/** A directory of real sessions that are not in the repository. */
 export const corpus: string | undefined = process.env["PI_SESSIONS_CORPUS"] || undefined
 
-/** Says something beside the results. */
+/** Writes a line beside the test results. */
 export const note = (text: string): void => void process.stdout.write(`${text}\n`)

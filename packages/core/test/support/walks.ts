@@ -1,4 +1,4 @@
-/** Real sessions to test with: random walks through both real Pis, and what the Pis say of the files. */
+/** Random walks through both real Pis: the session files that they leave, for all tests. */
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as PiModule from "@pi-sessions/testing/PiModule"
 import * as PiVersion from "@pi-sessions/testing/PiVersion"
@@ -13,15 +13,15 @@ import { type Json } from "../../src/Json.ts"
 import * as Session from "../../src/Session.ts"
 import * as settings from "./settings.ts"
 
-/** A file that a walk left. */
+/** A session file of a walk. */
 export interface WalkFile {
-  /** Names version, seed and file, for messages. */
+  /** Version, seed and file, for messages. */
   readonly name: string
   readonly version: PiVersion.PiVersion
   readonly path: string
   readonly bytes: Buffer
   readonly session: Session.Session
-  /** Where the walk ended: the last of its files. */
+  /** Whether the walk ended in this file. */
   readonly isLast: boolean
   /** For choices about this file. */
   readonly random: SeededRandom.SeededRandom
@@ -32,7 +32,31 @@ export const pis: Effect.Effect<ReadonlyArray<PiModule.PiModule>> = Effect.promi
   Promise.all(PiVersion.versions.map(PiModule.load))
 )
 
-/** Every file that so many walks leave, forks included. The folder goes with the scope. */
+/** A file of a walk. */
+interface Left {
+  readonly name: string
+  readonly bytes: Buffer
+  readonly isLast: boolean
+}
+
+/** Walks are slow, and many tests use the same ones. */
+const known = new Map<string, ReadonlyArray<Left>>()
+
+const walked = Effect.fnUntraced(function* (version: PiVersion.PiVersion, seed: number, steps: number, dir: string) {
+  const key = `${version} ${seed} ${steps}`
+  const before = known.get(key)
+  if (before !== undefined) return before
+  const walk = yield* Effect.promise(() => SessionWalk.walk(version, { seed, steps, dir, cwd: "/srv/project" }))
+  const left = walk.files.map((path) => ({
+    name: Path.basename(path),
+    bytes: Fs.readFileSync(path),
+    isLast: path === walk.file
+  }))
+  known.set(key, left)
+  return left
+})
+
+/** The files of so many walks, forks included. They are deleted with the scope. */
 export const files = Effect.fnUntraced(function* (
   version: PiVersion.PiVersion,
   count: number,
@@ -42,16 +66,18 @@ export const files = Effect.fnUntraced(function* (
   const found: Array<WalkFile> = []
   for (const seed of settings.seeds(count)) {
     const dir = Path.join(root, String(seed))
-    const walk = yield* Effect.promise(() => SessionWalk.walk(version, { seed, steps, dir, cwd: "/srv/project" }))
-    for (const [at, path] of walk.files.entries()) {
-      const bytes = Fs.readFileSync(path)
+    Fs.mkdirSync(dir)
+    const left = yield* walked(version, seed, steps, dir)
+    for (const [at, { bytes, isLast, name }] of left.entries()) {
+      const path = Path.join(dir, name)
+      Fs.writeFileSync(path, bytes)
       found.push({
-        name: `Pi ${version}, seed ${seed}, file ${at + 1} of ${walk.files.length}`,
+        name: `Pi ${version}, seed ${seed}, file ${at + 1} of ${left.length}`,
         version,
         path,
         bytes,
         session: Session.read(bytes),
-        isLast: path === walk.file,
+        isLast,
         random: SeededRandom.make(seed * 1000 + at)
       })
     }
@@ -59,7 +85,7 @@ export const files = Effect.fnUntraced(function* (
   return found
 })
 
-/** Members of entries, messages and events that hold the id of an entry. */
+/** Members of entries, messages and events with the id of an entry. */
 const idKeys = new Set([
   "id",
   "parentId",
@@ -71,7 +97,7 @@ const idKeys = new Set([
   "commonAncestorId"
 ])
 
-/** What a value is in a file, with other ids where Pi had to make them up. */
+/** A value as it is in a file; `rename` maps Pi's random ids. */
 export const plain = (value: unknown, rename?: ReadonlyMap<string, string>): Json => {
   const text = JSON.stringify(value, (key, member: unknown) =>
     rename !== undefined && idKeys.has(key) && typeof member === "string" ? (rename.get(member) ?? member) : member
@@ -80,7 +106,7 @@ export const plain = (value: unknown, rename?: ReadonlyMap<string, string>): Jso
   return parsed
 }
 
-/** A value without timestamps: Pi's are the clock's. */
+/** A value without timestamps, which Pi takes from the clock. */
 export const timeless = (value: Json): Json => {
   const text = JSON.stringify(value, (key, member: unknown) => (key === "timestamp" ? undefined : member))
   const parsed: Json = JSON.parse(text)

@@ -1,6 +1,6 @@
 /**
  * Session files that no Pi wrote but each Pi opens: parents that are unknown, later or missing, ids used twice, odd
- * timestamps, payloads with holes, lines that are no JSON or hold two entries. Circles are left out, since Pi does not end on them.
+ * timestamps, payloads with missing members, lines that are not JSON or have two entries. No cycles: Pi loops forever.
  */
 import type * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import { type Json, type JsonObject } from "../../src/Json.ts"
@@ -52,7 +52,7 @@ const message = (random: Random): JsonObject =>
     [1, () => ({ role: "somebody", content: "else" })]
   )()
 
-/** The payload of the entry `at`; `anyId` names an entry or nothing. */
+/** The payload of the entry `at`; `anyId` gives known and unknown ids. */
 const payload = (random: Random, at: number, anyId: () => string, version: number): JsonObject =>
   random.weighted<() => JsonObject>(
     [14, () => ({ type: "message", message: message(random) })],
@@ -63,7 +63,7 @@ const payload = (random: Random, at: number, anyId: () => string, version: numbe
       () => ({
         type: "compaction",
         summary: random.pick(["", "so far"] as const),
-        // Version 1 counts entries, the header being 0.
+        // Version 1 counts entries from the header, which is 0.
         firstKeptEntryIndex: version === 1 && random.chance(0.9) ? oneOf(random, random.int(at + 2), 99) : undefined,
         firstKeptEntryId: version > 1 && random.chance(0.9) ? oneOf(random, anyId(), anyId(), `e${at}`) : undefined,
         tokensBefore: random.int(9),
@@ -124,12 +124,12 @@ const oddLines = [
   '{"type":"session","version":3,"id":"again"}'
 ] as const
 
-/** The text of a file of this version; undefined says no version. */
+/** The text of a file of this version; undefined: without a version. */
 export const make = (random: Random, version: 1 | 2 | 3 | undefined): string => {
   const hasIds = version === 2 || version === 3 || random.chance(0.2)
   const count = 1 + random.int(30)
   const ids = Array.from({ length: count }, (_, at) => `e${at}`)
-  const anyId = (): string => (random.chance(0.1) ? "nobody" : (ids[random.int(count)] ?? "nobody"))
+  const anyId = (): string => (random.chance(0.1) ? "unknown" : (ids[random.int(count)] ?? "unknown"))
   const parents = new Map<string, string>()
   const lines: Array<string> = []
   for (const [at, ownId] of ids.entries()) {

@@ -1,0 +1,2 @@
+/** Many generated documents and long strings, beside JSON.parse. */
+import "./JsonScanner.test.ts"

@@ -1,0 +1,2 @@
+/** Every family of hostile texts for every reader. */
+import "./LinearTime.test.ts"

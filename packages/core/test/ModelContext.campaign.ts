@@ -1,0 +1,2 @@
+/** Model contexts of many walks, beside pi-ai. */
+import "./ModelContext.test.ts"

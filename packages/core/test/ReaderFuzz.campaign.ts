@@ -1,0 +1,2 @@
+/** Many damaged sessions, and lines cut at more bytes. */
+import "./ReaderFuzz.test.ts"

@@ -1,0 +1,2 @@
+/** Forks of many walks, beside both real Pis. */
+import "./SessionFork.test.ts"

@@ -1,0 +1,2 @@
+/** Outlines of many generated sessions. */
+import "./SessionOutline.test.ts"

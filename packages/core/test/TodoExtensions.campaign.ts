@@ -1,0 +1,2 @@
+/** The todo lists after one more start of Pi. */
+import "./TodoExtensions.test.ts"

@@ -1,0 +1,2 @@
+/** Moves in many walks, beside both real Pis. */
+import "./TreeNavigation.test.ts"
