@@ -1,4 +1,4 @@
-/** A manifest that is missing or damaged, made again from the segments. */
+/** Rebuilds a missing or damaged manifest from the segments. */
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
 import * as Option from "effect/Option"
@@ -20,8 +20,8 @@ import { sealedAt } from "../wire/sealing.ts"
 import { scanSegment } from "../read/segmentScan.ts"
 
 /**
- * A manifest from the segments, and from the ledger what it was migrated from. Its state is DIRTY, by way of FAILED; it
- * stays FAILED when the ledger tells that the cutover was not finished. When it was made is not known any more.
+ * Makes a manifest from the segments, and its source from the ledger. Its state is DIRTY, or FAILED when the ledger shows
+ * an unfinished cutover. The time of creation is lost.
  */
 export const rebuildManifest = Effect.fnUntraced(function* (
   layout: StoreLayout,
@@ -32,7 +32,7 @@ export const rebuildManifest = Effect.fnUntraced(function* (
   const seqs = (yield* listNames(layout.segments)).flatMap((name) => numberOf(name, ".seg") ?? [])
   const segments: Array<Manifest.SealedSegment> = []
   let head: Head | undefined
-  // All but the last were sealed before the next one was made.
+  // All segments but the last were sealed before the next one was created.
   for (const segmentSeq of seqs.slice(0, -1)) {
     const path = layout.segment(segmentSeq)
     const size = Option.getOrElse(yield* sizeOf(path), () => 0)
@@ -73,7 +73,7 @@ export const rebuildManifest = Effect.fnUntraced(function* (
   return manifest
 })
 
-/** Position of the last whole frame of a segment; 0 when it has none. */
+/** Position of a segment's last whole frame; 0 when it has none. */
 const lastEntrySeq = Effect.fnUntraced(function* (
   layout: StoreLayout,
   segmentSeq: number | undefined
@@ -91,12 +91,12 @@ const lastEntrySeq = Effect.fnUntraced(function* (
   return last
 })
 
-/** Events of a migration into a container, in the order in which they come. */
+/** Phases of a migration into a container. */
 const FORWARD: ReadonlySet<MigrationEvent.Phase> = new Set(["planned", "staged", "verified", "completed"])
 
 /**
- * The migration that made a container: the one that its marker names, or else the newest of the ledger. The ledger of a
- * session tells of its earlier containers too. Undefined for a session that was created here.
+ * The migration that made a container: the one that its marker names, or else the newest in the ledger, which also has
+ * those of earlier containers. Undefined for a session created in its store.
  */
 const lastMigration = Effect.fnUntraced(function* (
   layout: StoreLayout,
@@ -108,11 +108,10 @@ const lastMigration = Effect.fnUntraced(function* (
 > {
   const path = yield* Path.Path
   const location = { directory: path.dirname(layout.container), sessionId }
-  // A container that is being built has no marker yet.
+  // A container that is being built has no marker yet. A damaged marker is ignored.
   const isPlaced = names(path, location).container === layout.container
-  // One that is damaged tells nothing.
-  const told = readActive(location).pipe(Effect.catchTag("StoreDamaged", () => Effect.succeed(undefined)))
-  const marker = isPlaced ? yield* told : undefined
+  const read = readActive(location).pipe(Effect.catchTag("StoreDamaged", () => Effect.undefined))
+  const marker = isPlaced ? yield* read : undefined
   const { events } = yield* MigrationLedger.read(layout)
   const correlationId =
     marker === undefined

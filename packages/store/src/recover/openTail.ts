@@ -1,4 +1,4 @@
-/** The segments that are not sealed: what an interrupted writer may have left half-written. */
+/** Reads the segments after the sealed ones, which an interrupted writer may have left incomplete. */
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
 import * as Option from "effect/Option"
@@ -16,17 +16,17 @@ import { type Repair } from "./repair.ts"
 import { sealedAt } from "../wire/sealing.ts"
 import { scanSegment } from "../read/segmentScan.ts"
 
-/** The segment that is not sealed yet. */
+/** The last segment, which is not sealed yet. */
 export interface OpenSegment {
   readonly segmentSeq: number
   readonly byteLength: number
   readonly firstEntrySeq: number
 }
 
-/** Frames of the segments that are not sealed, with where they lie. */
+/** Frames after the sealed segments, with their positions. */
 export interface OpenTail {
   readonly head: Head | undefined
-  /** Segments that were sealed before the next one was made, and that the manifest, an older one, does not count. */
+  /** Sealed segments that the manifest, an older one, does not count. */
   readonly uncounted: ReadonlyArray<Manifest.SealedSegment>
   readonly rows: ReadonlyArray<OffsetRow.OffsetRow>
   /** Undefined when the next entry starts a new segment. */
@@ -34,8 +34,8 @@ export interface OpenTail {
 }
 
 /**
- * Reads the segments after the sealed ones. What is torn at the end of the last one was never acknowledged and goes to
- * quarantine. The ones before it were sealed when it was made, whatever the manifest says: they must be there and whole.
+ * Reads the segments after the counted ones. A torn end of the last one was never acknowledged; a repair quarantines it.
+ * The segments before the last one were sealed before it was created, so they must exist and be whole.
  */
 export const readTail = Effect.fnUntraced(function* (
   layout: StoreLayout,
@@ -92,7 +92,7 @@ export const readTail = Effect.fnUntraced(function* (
   return { head, uncounted, rows, openSegment }
 })
 
-/** Only needed when the manifest's head is not that of its last sealed segment. */
+/** Reads the id of a segment's last entry, for a manifest whose head is not there. */
 const lastEntryId = Effect.fnUntraced(function* (layout: StoreLayout, sealed: Manifest.SealedSegment) {
   const path = layout.segment(sealed.segment_seq)
   let entryId = ""
