@@ -5,10 +5,9 @@
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
 import * as Stream from "effect/Stream"
-import * as Option from "effect/Option"
 import { type StoreIoError } from "./StoreError.ts"
-import { type StoreLayout, numberOf } from "./StoreLayout.ts"
-import { listNames, sizeOf, withFile } from "./files/durable.ts"
+import { type StoreLayout } from "./StoreLayout.ts"
+import { byteLengthOf, listNumbers, withFile } from "./files/durable.ts"
 import { type Gap, scanOver } from "./read/soundFrames.ts"
 
 /** Bytes of a segment that hold no whole frame. */
@@ -25,12 +24,12 @@ export interface Salvaged {
 
 /** Reads one segment at a time. */
 export const salvage = (layout: StoreLayout): Stream.Stream<Salvaged, StoreIoError, FileSystem.FileSystem> =>
-  Stream.fromIterableEffect(
-    Effect.map(listNames(layout.segments), (names) => names.flatMap((name) => numberOf(name, ".seg") ?? []))
-  ).pipe(Stream.mapEffect((segmentSeq) => ofSegment(layout.segment(segmentSeq))))
+  Stream.fromIterableEffect(listNumbers(layout.segments, ".seg")).pipe(
+    Stream.mapEffect((segmentSeq) => ofSegment(layout.segment(segmentSeq)))
+  )
 
 const ofSegment = Effect.fnUntraced(function* (path: string) {
-  const size = Option.getOrElse(yield* sizeOf(path), () => 0)
+  const size = yield* byteLengthOf(path)
   const lines: Array<Uint8Array> = []
   const lost: Array<Lost> = []
   yield* withFile(path, "r", (file) =>

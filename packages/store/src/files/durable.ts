@@ -10,6 +10,7 @@ import * as Path from "effect/Path"
 import * as PlatformError from "effect/PlatformError"
 import * as Scope from "effect/Scope"
 import { StoreIoError, fromPlatform } from "../StoreError.ts"
+import { numberOf } from "../StoreLayout.ts"
 import { asBuffer } from "../wire/checkedLine.ts"
 
 /** An open file. `close` fails when closing fails. */
@@ -109,6 +110,13 @@ export const sizeOf = Effect.fnUntraced(function* (path: string) {
   )
 })
 
+/** Size in bytes; 0 when there is no such file. */
+export const byteLengthOf = (path: string) =>
+  Effect.map(
+    sizeOf(path),
+    Option.getOrElse(() => 0)
+  )
+
 /** Names in a directory, sorted; empty when there is none. */
 export const listNames = Effect.fnUntraced(function* (directory: string) {
   const fs = yield* FileSystem.FileSystem
@@ -118,6 +126,10 @@ export const listNames = Effect.fnUntraced(function* (directory: string) {
     Effect.mapError(fromPlatform(directory, "list"))
   )
 })
+
+/** Numbers of the numbered files in a directory, ascending. */
+export const listNumbers = (directory: string, extension: string) =>
+  Effect.map(listNames(directory), (names) => names.flatMap((name) => numberOf(name, extension) ?? []))
 
 /** Reads `length` bytes from `offset`, fewer only at the end of the file. */
 export const readAt = Effect.fnUntraced(function* (

@@ -14,14 +14,14 @@ import * as Option from "effect/Option"
 import * as Semaphore from "effect/Semaphore"
 import type * as Manifest from "../wire/Manifest.ts"
 import * as OffsetRow from "../wire/OffsetRow.ts"
-import { type FoundFrame, chainHash, decode } from "../wire/SegmentFrame.ts"
+import { type FoundFrame, decode } from "../wire/SegmentFrame.ts"
 import { StoreDamaged, StoreIoError } from "../StoreError.ts"
 import { type StoreLayout } from "../StoreLayout.ts"
 import { type Head } from "../wire/WireField.ts"
 import { type IndexFile } from "./IndexFile.ts"
-import { type OpenFile, openFile, readAt, sizeOf } from "../files/durable.ts"
+import { type OpenFile, byteLengthOf, openFile, readAt } from "../files/durable.ts"
 import * as FileIdentity from "../files/fileIdentity.ts"
-import { follows, headOf } from "../wire/frameLink.ts"
+import { follows, headOfFound } from "../wire/frameLink.ts"
 import { scanSegment } from "./segmentScan.ts"
 
 /** A verified frame. */
@@ -271,7 +271,7 @@ export class StoreView {
         if (trailing !== undefined || isDone()) break
         if (after !== undefined && segmentSeq < after.head.segment_seq) continue
         const path = this.layout.segment(segmentSeq)
-        const size = Option.getOrElse(yield* sizeOf(path), () => 0)
+        const size = yield* byteLengthOf(path)
         const from = segmentSeq === after?.head.segment_seq ? after.byteOffset : 0
         if (from >= size) continue
         const { file } = yield* this.#segment(segmentSeq)
@@ -279,8 +279,8 @@ export class StoreView {
           if (isDone()) return "written after the store was opened"
           const wrong = follows(head, segmentSeq, found.frame)
           if (wrong !== undefined) return wrong
-          head = headOf(found.frame, chainHash(bytes.subarray(found.start, found.end)))
-          rows.push(OffsetRow.ofFrame(found.frame, byteOffset, found.end - found.start))
+          head = headOfFound(bytes, found)
+          rows.push(OffsetRow.ofFound(found, byteOffset))
           return undefined
         })
         if (ended.damage !== undefined) {

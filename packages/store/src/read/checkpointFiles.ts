@@ -7,10 +7,10 @@ import * as Result from "effect/Result"
 import * as Checkpoint from "../wire/Checkpoint.ts"
 import { chainHash } from "../wire/SegmentFrame.ts"
 import { type StoreDamaged, type StoreIoError } from "../StoreError.ts"
-import { type StoreLayout, numberOf } from "../StoreLayout.ts"
+import { type StoreLayout } from "../StoreLayout.ts"
 import { type Head } from "../wire/WireField.ts"
 import { type StoreView } from "./StoreView.ts"
-import { listNames, readWhole } from "../files/durable.ts"
+import { listNumbers, readWhole } from "../files/durable.ts"
 
 type Needs = FileSystem.FileSystem | Path.Path
 
@@ -22,8 +22,7 @@ export interface CheckpointFile {
   readonly checkpoint: Result.Result<Checkpoint.Checkpoint, string>
 }
 
-const numbers = (layout: StoreLayout) =>
-  Effect.map(listNames(layout.checkpoints), (names) => names.flatMap((name) => numberOf(name, ".json") ?? []))
+const numbers = (layout: StoreLayout) => listNumbers(layout.checkpoints, ".json")
 
 const read = Effect.fnUntraced(function* (layout: StoreLayout, seq: number) {
   const path = layout.checkpoint(seq)

@@ -6,14 +6,13 @@ import type * as Path from "effect/Path"
 import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import { type StoreDamaged, StoreIoError, StoreNotFound } from "../StoreError.ts"
-import { type StoreLayout, numberOf } from "../StoreLayout.ts"
-import { listNames, openFile, readAt, readWhole, sizeOf } from "../files/durable.ts"
+import { type StoreLayout } from "../StoreLayout.ts"
+import { listNumbers, openFile, readAt, readWhole, sizeOf } from "../files/durable.ts"
 import * as FileIdentity from "../files/fileIdentity.ts"
 import * as Manifest from "../wire/Manifest.ts"
-import { chainHash } from "../wire/SegmentFrame.ts"
-import { headOf } from "../wire/frameLink.ts"
 import { IndexFile, rowsIn } from "./IndexFile.ts"
 import { type Container, StoreView } from "./StoreView.ts"
+import { headOfFound } from "../wire/frameLink.ts"
 
 const TAIL_BYTES = 1 << 14
 
@@ -57,7 +56,7 @@ export const openView = Effect.fn("StoreView.open")(function* (
   // The index is read before the segments, so that a live writer can only be ahead of it.
   const indexBytes = yield* sizeOf(layout.offsets)
   const offsets = Option.isNone(indexBytes) ? undefined : yield* held(layout.offsets)
-  const segmentSeqs = (yield* listNames(layout.segments)).flatMap((name) => numberOf(name, ".seg") ?? [])
+  const segmentSeqs = yield* listNumbers(layout.segments, ".seg")
   const container: Container = { layout, identity, manifest, segmentSeqs }
   const size = Option.getOrElse(indexBytes, () => 0)
   const last = offsets === undefined ? undefined : yield* lastRow(offsets.file, offsets.path, size)
@@ -68,7 +67,7 @@ export const openView = Effect.fn("StoreView.open")(function* (
     const [frame] = yield* view.frames([last.row])
     if (frame !== undefined) {
       const { bytes, found } = frame
-      const head = headOf(found.frame, chainHash(bytes.subarray(found.start, found.end)))
+      const head = headOfFound(bytes, found)
       yield* view.scanFrom({ head, byteOffset: last.row.byte_offset + last.row.byte_length })
       yield* view.mustBeInPlace()
       return view

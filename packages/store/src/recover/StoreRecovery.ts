@@ -15,6 +15,7 @@ import { type StoreLayout, directories } from "../StoreLayout.ts"
 import { SETTLED } from "../StoreState.ts"
 import { type Head } from "../wire/WireField.ts"
 import {
+  byteLengthOf,
   makeDirectory,
   readAt,
   settleName,
@@ -85,7 +86,7 @@ export const recover = Effect.fn("StoreRecovery.recover")(function* (
   // Recorded first: after a crash in between, the repair is done again and is not missing in the ledger.
   if (repairs.length > 0) yield* record(layout, found, tail.head, repairs)
   yield* Effect.forEach(repairs, (repair) => repair.mend, { discard: true })
-  const indexBytes = Option.getOrElse(yield* sizeOf(layout.offsets), () => 0)
+  const indexBytes = yield* byteLengthOf(layout.offsets)
   const manifest = yield* settle(layout, found, tail, indexBytes)
   return {
     manifest,
@@ -111,7 +112,7 @@ const makeDurable = Effect.fnUntraced(function* (
   const path = yield* Path.Path
   yield* syncDirectory(layout.container)
   // Index rows that the manifest counts were synced before.
-  if (Option.getOrElse(yield* sizeOf(layout.offsets), () => 0) > manifest.index.byte_length) {
+  if ((yield* byteLengthOf(layout.offsets)) > manifest.index.byte_length) {
     yield* withFile(layout.offsets, "r+", (file) => sync(file, layout.offsets))
     yield* settleName(path.join(layout.tmp, "offsets.jsonl"), layout.offsets)
   }
@@ -201,7 +202,7 @@ const checkSession = Effect.fnUntraced(function* (
     new StoreDamaged({ path, byteOffset: 0, reason: otherSession(found, sessionId), invariant: "INV-007" })
   if (manifest.session_id !== sessionId) return yield* wrong(layout.manifest, manifest.session_id)
   const first = layout.segment(1)
-  const size = Option.getOrElse(yield* sizeOf(first), () => 0)
+  const size = yield* byteLengthOf(first)
   if (size === 0) return
   let headerId = sessionId
   yield* withFile(first, "r", (file) =>

@@ -6,13 +6,12 @@ import * as Path from "effect/Path"
 import type * as Manifest from "../wire/Manifest.ts"
 import type * as MigrationEvent from "../wire/MigrationEvent.ts"
 import * as MigrationLedger from "../MigrationLedger.ts"
-import { chainHash } from "../wire/SegmentFrame.ts"
 import { StoreDamaged, type StoreIoError } from "../StoreError.ts"
-import { type StoreLayout, names, numberOf } from "../StoreLayout.ts"
+import { type StoreLayout, names } from "../StoreLayout.ts"
 import { type Head } from "../wire/WireField.ts"
 import { readActive } from "../files/activeStoreFile.ts"
-import { listNames, sizeOf, withFile } from "../files/durable.ts"
-import { follows, headOf } from "../wire/frameLink.ts"
+import { byteLengthOf, listNumbers, sizeOf, withFile } from "../files/durable.ts"
+import { follows, headOfFound } from "../wire/frameLink.ts"
 import { newManifest, writeManifest } from "../files/manifestFile.ts"
 import * as Quarantine from "./quarantine.ts"
 import { type Repair } from "./repair.ts"
@@ -29,18 +28,18 @@ export const rebuildManifest = Effect.fnUntraced(function* (
   error: StoreDamaged,
   repairs: Array<Repair>
 ): Effect.fn.Return<Manifest.Manifest, StoreIoError | StoreDamaged, FileSystem.FileSystem | Path.Path> {
-  const seqs = (yield* listNames(layout.segments)).flatMap((name) => numberOf(name, ".seg") ?? [])
+  const seqs = yield* listNumbers(layout.segments, ".seg")
   const segments: Array<Manifest.SealedSegment> = []
   let head: Head | undefined
   // All segments but the last were sealed before the next one was created.
   for (const segmentSeq of seqs.slice(0, -1)) {
     const path = layout.segment(segmentSeq)
-    const size = Option.getOrElse(yield* sizeOf(path), () => 0)
+    const size = yield* byteLengthOf(path)
     const firstSeq = head === undefined ? 0 : head.entry_seq + 1
     const ended = yield* withFile(path, "r", (file) =>
       scanSegment(file, path, 0, size, (bytes, found) => {
         const wrong = follows(head, segmentSeq, found.frame)
-        if (wrong === undefined) head = headOf(found.frame, chainHash(bytes.subarray(found.start, found.end)))
+        if (wrong === undefined) head = headOfFound(bytes, found)
         return wrong
       })
     )
@@ -80,7 +79,7 @@ const lastEntrySeq = Effect.fnUntraced(function* (
 ): Effect.fn.Return<number, StoreIoError, FileSystem.FileSystem> {
   if (segmentSeq === undefined) return 0
   const path = layout.segment(segmentSeq)
-  const size = Option.getOrElse(yield* sizeOf(path), () => 0)
+  const size = yield* byteLengthOf(path)
   let last = 0
   yield* withFile(path, "r", (file) =>
     scanSegment(file, path, 0, size, (_bytes, { frame }) => {

@@ -1,16 +1,14 @@
 /** Reads the segments after the sealed ones, which an interrupted writer may have left incomplete. */
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
-import * as Option from "effect/Option"
 import type * as Path from "effect/Path"
 import type * as Manifest from "../wire/Manifest.ts"
 import * as OffsetRow from "../wire/OffsetRow.ts"
-import { chainHash } from "../wire/SegmentFrame.ts"
 import { StoreDamaged, type StoreIoError } from "../StoreError.ts"
-import { type StoreLayout, numberOf } from "../StoreLayout.ts"
+import { type StoreLayout } from "../StoreLayout.ts"
 import { type Head } from "../wire/WireField.ts"
-import { listNames, sizeOf, withFile } from "../files/durable.ts"
-import { follows, headOf } from "../wire/frameLink.ts"
+import { byteLengthOf, listNumbers, withFile } from "../files/durable.ts"
+import { follows, headOfFound } from "../wire/frameLink.ts"
 import * as Quarantine from "./quarantine.ts"
 import { type Repair } from "./repair.ts"
 import { sealedAt } from "../wire/sealing.ts"
@@ -58,20 +56,20 @@ export const readTail = Effect.fnUntraced(function* (
   const uncounted: Array<Manifest.SealedSegment> = []
   let openSegment: OpenSegment | undefined
   const first = (sealed?.segment_seq ?? 0) + 1
-  const seqs = (yield* listNames(layout.segments)).flatMap((name) => numberOf(name, ".seg") ?? [])
+  const seqs = yield* listNumbers(layout.segments, ".seg")
   for (const [at, segmentSeq] of seqs.filter((segmentSeq) => segmentSeq >= first).entries()) {
     const path = layout.segment(segmentSeq)
     const gone = (path: string, byteOffset: number, reason: string) =>
       new StoreDamaged({ path, byteOffset, reason, invariant: "INV-005" })
     if (segmentSeq !== first + at) return yield* gone(layout.segment(first + at), 0, "the segment is missing")
-    const size = Option.getOrElse(yield* sizeOf(path), () => 0)
+    const size = yield* byteLengthOf(path)
     const firstEntrySeq = head === undefined ? 0 : head.entry_seq + 1
     const ended = yield* withFile(path, "r", (file) =>
       scanSegment(file, path, 0, size, (bytes, frame, byteOffset) => {
         const wrong = follows(head, segmentSeq, frame.frame)
         if (wrong !== undefined) return wrong
-        head = headOf(frame.frame, chainHash(bytes.subarray(frame.start, frame.end)))
-        rows.push(OffsetRow.ofFrame(frame.frame, byteOffset, frame.end - frame.start))
+        head = headOfFound(bytes, frame)
+        rows.push(OffsetRow.ofFound(frame, byteOffset))
         return undefined
       })
     )

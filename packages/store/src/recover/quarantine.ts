@@ -8,7 +8,7 @@ import type * as FileSystem from "effect/FileSystem"
 import * as Path from "effect/Path"
 import { type StoreIoError, fromPlatform } from "../StoreError.ts"
 import { type StoreLayout } from "../StoreLayout.ts"
-import { makeDirectory, readAt, replaceFile, syncDirectory, withFile, sync } from "../files/durable.ts"
+import { makeDirectory, readAt, replaceFile, sync, syncDirectory, withFile } from "../files/durable.ts"
 
 /** Maximal bytes of one quarantined piece. */
 const PIECE_BYTES = 64 << 20

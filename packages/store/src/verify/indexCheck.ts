@@ -1,11 +1,10 @@
 /** Compares the offset index with the rows that the frames should have, segment by segment. */
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
-import * as Option from "effect/Option"
 import { type StoreIoError } from "../StoreError.ts"
 import { type StoreLayout } from "../StoreLayout.ts"
 import { rowsIn } from "../read/IndexFile.ts"
-import { readAt, sizeOf, withFile } from "../files/durable.ts"
+import { byteLengthOf, readAt, withFile } from "../files/durable.ts"
 import { type Report } from "./findings.ts"
 
 /** Progress of the comparison. */
@@ -21,16 +20,10 @@ export interface IndexCursor {
   lost: boolean
 }
 
-const byteLengthOf = (layout: StoreLayout) =>
-  Effect.map(
-    sizeOf(layout.offsets),
-    Option.getOrElse(() => 0)
-  )
-
 export const open = Effect.fnUntraced(function* (
   layout: StoreLayout
 ): Effect.fn.Return<IndexCursor, StoreIoError, FileSystem.FileSystem> {
-  return { path: layout.offsets, byteLength: yield* byteLengthOf(layout), checked: 0, rowCount: 0, lost: false }
+  return { path: layout.offsets, byteLength: yield* byteLengthOf(layout.offsets), checked: 0, rowCount: 0, lost: false }
 })
 
 /** Compares the rows that the frames of a segment should have with those on disk. */
@@ -60,7 +53,7 @@ export const compare = Effect.fnUntraced(function* (
   index.lost = true
   if (same === bytes.length && whole === bytes.length) return
   // A live writer may have been writing the last row.
-  if (same === bytes.length && (yield* byteLengthOf(layout)) !== index.byteLength) return
+  if (same === bytes.length && (yield* byteLengthOf(layout.offsets)) !== index.byteLength) return
   const sound = rowsIn(bytes.subarray(whole), start).rows.length > 0
   report(
     "INV-003",

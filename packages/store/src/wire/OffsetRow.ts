@@ -3,7 +3,7 @@
  * `entry_seq` n. Rows are written after their frames and can be rebuilt from them.
  */
 import * as Schema from "effect/Schema"
-import { type FrameFields, NUMBER, SEQ, STRING, unquote } from "./SegmentFrame.ts"
+import { type FoundFrame, type FrameFields, NUMBER, SEQ, STRING, unquote } from "./SegmentFrame.ts"
 import { ByteCount, Crc32, EntrySeq, Seq } from "./WireField.ts"
 import { isSound, sealedText } from "./checkedLine.ts"
 
@@ -36,6 +36,10 @@ export const ofFrame = (frame: FrameFields, byteOffset: number, byteLength: numb
   byte_offset: byteOffset,
   byte_length: byteLength
 })
+
+/** As `ofFrame`, for a frame found in memory. */
+export const ofFound = ({ end, frame, start }: FoundFrame, byteOffset: number): OffsetRow =>
+  ofFrame(frame, byteOffset, end - start)
 
 /** The line of a row, newline included. */
 export const encode = (row: OffsetRow): Buffer => Buffer.from(encodeText(row))

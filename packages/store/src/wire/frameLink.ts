@@ -1,6 +1,14 @@
 /** Links between frames: checks INV-002 and INV-005 for neighbours, and makes linked frames. */
 import * as OffsetRow from "./OffsetRow.ts"
-import { type FrameFields, type FrameInput, GENESIS, type SegmentFrame, chainHash, encode } from "./SegmentFrame.ts"
+import {
+  type FoundFrame,
+  type FrameFields,
+  type FrameInput,
+  GENESIS,
+  type SegmentFrame,
+  chainHash,
+  encode
+} from "./SegmentFrame.ts"
 import { type Head } from "./WireField.ts"
 
 /** A frame as the head of the store. */
@@ -11,6 +19,10 @@ export const headOf = (frame: FrameFields, chainHash: string): Head => ({
   entry_id: frame.entry_id,
   chain_hash: chainHash
 })
+
+/** As `headOf`, for a frame found in `bytes`. */
+export const headOfFound = (bytes: Buffer, { end, frame, start }: FoundFrame): Head =>
+  headOf(frame, chainHash(bytes.subarray(start, end)))
 
 /** Why `frame` in segment `segmentSeq` does not follow `head`, or does not start the store; undefined when it does. */
 export const follows = (head: Head | undefined, segmentSeq: number, frame: SegmentFrame): string | undefined => {
