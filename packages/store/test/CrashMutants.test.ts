@@ -61,8 +61,8 @@ describe("a store that leaves out the sync of", () => {
   caught("a segment", appending, LOST, { fileSystem: ignoring(/\.seg$/) })
   caught("a segment's name", appending, LOST, { fileSystem: ignoring(/\/segments$/) })
   caught("a second segment's name", sealing, LOST, { fileSystem: ignoring(/s1\.v2\/segments$/) })
-  caught("the index", checkpointing, /INV-003|mended/, { fileSystem: ignoring(/offsets\.jsonl$/) })
-  caught("the index's name", checkpointing, /INV-003|mended/, { fileSystem: ignoring(/\/index$/) })
+  caught("the index", checkpointing, /INV-003|repaired/, { fileSystem: ignoring(/offsets\.jsonl$/) })
+  caught("the index's name", checkpointing, /INV-003|repaired/, { fileSystem: ignoring(/\/index$/) })
   caught("a manifest before its rename", checkpointing, /manifest/, { fileSystem: ignoring(/manifest\.json$/) })
   caught("the manifest's name", migrating, /INV-007|the end of the migration/, {
     fileSystem: ignoring(/(s1\.v2|\/tmp)$/)
