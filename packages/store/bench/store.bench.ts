@@ -1,6 +1,6 @@
 /**
- * Session Store V2 beside its peers and limits: resuming beside the real Pi, appending beside a bare write and fsync,
- * verifying beside hashing the same bytes. `pnpm bench`; PI_SESSIONS_BENCH_ENTRIES bounds the largest store.
+ * Session Store V2 compared: resuming with the real Pi, appending with a bare write and fsync, verifying with hashing the
+ * same bytes. Run `pnpm bench`. PI_SESSIONS_BENCH_ENTRIES limits the largest store. Default: 1,000,000 entries.
  */
 import { execFileSync } from "node:child_process"
 import * as Files from "node:fs"
@@ -45,7 +45,7 @@ try {
 
   const resume = [...prepared].flatMap(([entries, { file, container }]) => [
     program(`store, ${entries} entries`, "store", "resume", container),
-    // A file of more than 512 MB is more than one string can hold: Pi cannot open it.
+    // Pi cannot open a file of more than 512 MB, the longest string of V8.
     ...(entries > 100_000 ? [] : [program(`Pi 1.5.2, ${entries} entries`, "1.5", "resume", file)])
   ])
   Bench.table({ title: "resume: open, last 256 entries, context (in process, warm)", runs: 3 }, resume)

@@ -1,7 +1,6 @@
 /**
- * The migration ledger of a container: events in order, one checked line each. It is only ever added to. A line that is
- * damaged is left where it is and skipped. Bytes behind the last newline are an append that was torn; so is a line at
- * the end in which bytes were never written, which read as NUL.
+ * The migration ledger of a container: events in order, one checked line each, append-only. A damaged line is kept and
+ * skipped. Bytes after the last newline are a torn append; so is a last line with NUL bytes, which were never written.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -16,19 +15,19 @@ import { AppendLog } from "./files/AppendLog.ts"
 import { readWhole, settleName, sizeOf, sync, syncDirectory, withFile } from "./files/durable.ts"
 import * as Quarantine from "./recover/quarantine.ts"
 
-/** What a ledger holds. */
+/** Contents of a ledger. */
 export interface Ledger {
   /** In order. */
   readonly events: ReadonlyArray<MigrationEvent.MigrationEvent>
-  /** Complete lines that are no event any more, and where each begins. */
+  /** Complete lines that are damaged, with their positions. */
   readonly skipped: ReadonlyArray<{ readonly byteOffset: number; readonly reason: string }>
-  /** Bytes of all lines that are kept: where the next event goes. */
+  /** Bytes of all kept lines: the position of the next event. */
   readonly byteLength: number
-  /** Bytes behind them, as an interrupted append leaves them. */
+  /** Bytes of a torn append after them. */
   readonly trailingBytes: number
 }
 
-/** The events that are whole; empty when there is no ledger. */
+/** Reads a ledger; an empty one when there is no file. */
 export const read = Effect.fnUntraced(function* (
   layout: StoreLayout
 ): Effect.fn.Return<Ledger, StoreIoError, FileSystem.FileSystem> {
@@ -57,17 +56,17 @@ export const read = Effect.fnUntraced(function* (
   }
 })
 
-/** Whether a migration was told to its end. */
+/** Whether the ledger has the event `completed` of a migration. */
 export const isCompleted = (events: ReadonlyArray<MigrationEvent.MigrationEvent>, correlationId: string): boolean =>
   events.some(
     (event) => event.correlation_id === correlationId && event.phase === "completed" && event.outcome === "ok"
   )
 
-/** What an event says besides its schema and time; what is left out is null. */
+/** An event without schema and time. Omitted fields are null. */
 export type EventInput = Pick<MigrationEvent.MigrationEvent, "session_id" | "correlation_id" | "phase" | "outcome"> &
   Partial<MigrationEvent.MigrationEvent>
 
-/** Adds events durably, in place of a torn line. Under the writer's lock only. */
+/** Appends events durably, after cutting off a torn line. Requires the writer's lock. */
 export const append = Effect.fnUntraced(function* (
   layout: StoreLayout,
   inputs: ReadonlyArray<EventInput>
@@ -96,11 +95,11 @@ export const append = Effect.fnUntraced(function* (
     Effect.tapCause(() => Effect.ignore(log.close))
   )
   yield* log.close
-  // A process that died may have made the file and not its name durable.
+  // A dead process may have created the file without making its name durable.
   yield* syncDirectory(layout.migrations)
 }, Effect.uninterruptible)
 
-/** Cuts off a torn line at the end, which was never acknowledged, so that there is nothing to tell of it. */
+/** Cuts off a torn line at the end. It was never acknowledged, so this is not recorded. */
 export const cutTorn = Effect.fnUntraced(function* (
   layout: StoreLayout
 ): Effect.fn.Return<Ledger, StoreIoError, FileSystem.FileSystem | Path.Path> {
@@ -111,7 +110,7 @@ export const cutTorn = Effect.fnUntraced(function* (
   return { ...ledger, trailingBytes: 0 }
 })
 
-/** Makes durable what is read of it, which a process may have written that died before its fsync. */
+/** Makes the ledger durable: a process may have died between its write and its fsync. */
 export const settle = Effect.fnUntraced(function* (
   layout: StoreLayout
 ): Effect.fn.Return<void, StoreIoError, FileSystem.FileSystem | Path.Path> {

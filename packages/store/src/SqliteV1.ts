@@ -1,10 +1,10 @@
 /**
- * The `sqlite_v1` format, the smallest database that holds a session: one table, one row a line, in order.
+ * The `sqlite_v1` format, the smallest database that holds a session: one table with one row per line, in order.
  *
  *     CREATE TABLE session_line (entry_seq INTEGER PRIMARY KEY, line BLOB NOT NULL) STRICT
  *
- * Row 0 is the header. `line` has the bytes of the line with its newline, so that the rows one after the other are the
- * session's JSONL file.
+ * Row 0 is the header. `line` has the bytes of the line with its newline, so that the concatenated rows are the session's
+ * JSONL file.
  */
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
@@ -15,7 +15,7 @@ import { Sqlite, type SqliteError, bytes, number } from "@pi-sessions/sqlite/Sql
 import { StoreIoError, fromPlatform } from "./StoreError.ts"
 import { renameDurably, sync, withFile } from "./files/durable.ts"
 
-/** The statement that makes the table. */
+/** The statement that creates the table. */
 export const TABLE = "CREATE TABLE session_line (entry_seq INTEGER PRIMARY KEY, line BLOB NOT NULL) STRICT"
 
 const ROWS = 500
@@ -23,10 +23,7 @@ const ROWS = 500
 const failed = (error: SqliteError): StoreIoError =>
   new StoreIoError({ path: error.path, operation: error.operation, reason: error.reason })
 
-/**
- * The session's bytes in order, a batch of lines at a time. Rows that are not counted from 0 without a gap are an error,
- * and so is one below 0.
- */
+/** The session's bytes in order, one line each. Rows that are not numbered from 0 without a gap are an error. */
 export const read = (path: string): Stream.Stream<Uint8Array, StoreIoError, Sqlite> =>
   Stream.unwrap(
     Effect.gen(function* () {
@@ -66,7 +63,7 @@ export const read = (path: string): Stream.Stream<Uint8Array, StoreIoError, Sqli
     })
   )
 
-/** Writes a session to a new database at `path`: built at `temporary`, then renamed. */
+/** Writes a session to a new database at `path`, built at `temporary` and renamed. */
 export const write = Effect.fn("SqliteV1.write")(function* <E, R>(
   temporary: string,
   path: string,
@@ -78,7 +75,7 @@ export const write = Effect.fn("SqliteV1.write")(function* <E, R>(
   yield* Effect.scoped(
     Effect.gen(function* () {
       const database = yield* sqlite.open(temporary).pipe(Effect.mapError(failed))
-      // One file, without a log beside it, can be renamed.
+      // Without a write-ahead log the database is one file, which can be renamed.
       yield* database
         .use("make the table", (connection) => {
           connection.get("PRAGMA journal_mode = DELETE")

@@ -1,9 +1,9 @@
-/** What can go wrong with a store, for callers to tell apart. */
+/** Errors of stores, with a tag for each. */
 import type * as PlatformError from "effect/PlatformError"
 import * as Schema from "effect/Schema"
 import { StoreFormat } from "./wire/WireField.ts"
 
-/** The ADR's invariants; `verify` reports the broken ones by these ids. */
+/** Ids of the invariants (docs/adr/003-session-store-v2.md); `verify` reports broken ones by them. */
 export const InvariantId = Schema.Literals([
   "INV-001",
   "INV-002",
@@ -15,12 +15,12 @@ export const InvariantId = Schema.Literals([
 ])
 export type InvariantId = typeof InvariantId.Type
 
-/** The file system said no. What was acknowledged before is safe; what was being done may be tried again. */
+/** An I/O error. Acknowledged entries are safe; the operation may be tried again. */
 export class StoreIoError extends Schema.TaggedError<StoreIoError>()("StoreIoError", {
   path: Schema.String,
   operation: Schema.String,
   reason: Schema.String,
-  /** `ENOSPC`, `EIO` ..., where the system told one. */
+  /** `ENOSPC`, `EIO` and so on, where the system reports one. */
   code: Schema.optionalKey(Schema.String)
 }) {
   override get message(): string {
@@ -30,7 +30,7 @@ export class StoreIoError extends Schema.TaggedError<StoreIoError>()("StoreIoErr
   }
 }
 
-/** Turns a platform error into ours. */
+/** Turns a platform error into a StoreIoError. */
 export const fromPlatform =
   (path: string, operation: string) =>
   (error: PlatformError.PlatformError): StoreIoError => {
@@ -51,16 +51,16 @@ const codeOf = (cause: unknown): string | undefined =>
     ? cause.code
     : undefined
 
-/** There is no store here. */
+/** There is no store at this path. */
 export class StoreNotFound extends Schema.TaggedError<StoreNotFound>()("StoreNotFound", { path: Schema.String }) {
   override get message(): string {
     return `${this.path}: no session store here; make one with: pi-sessions store migrate SESSION`
   }
 }
 
-/** A container that was the active store of its session, and nothing says so any more. Nothing was changed. */
+/** A container that was the active store of its session lost its marker. Nothing was changed. */
 export class MarkerLost extends Schema.TaggedError<MarkerLost>()("MarkerLost", {
-  /** Of the marker. */
+  /** Path of the missing marker. */
   path: Schema.String,
   container: Schema.String
 }) {
@@ -80,10 +80,10 @@ export class StoreNotActive extends Schema.TaggedError<StoreNotActive>()("StoreN
   }
 }
 
-/** Another writer has the store. */
+/** Another writer holds the lock. */
 export class StoreLocked extends Schema.TaggedError<StoreLocked>()("StoreLocked", {
   path: Schema.String,
-  /** Who has it, as they told: a process id, a program, since when. */
+  /** The holder's process id, program and start time, or "another program". */
   holder: Schema.String
 }) {
   override get message(): string {
@@ -91,7 +91,7 @@ export class StoreLocked extends Schema.TaggedError<StoreLocked>()("StoreLocked"
   }
 }
 
-/** Bytes of the store are not as they were written, and the store cannot make them again. */
+/** Bytes of the store are damaged, and the store cannot rebuild them. */
 export class StoreDamaged extends Schema.TaggedError<StoreDamaged>()("StoreDamaged", {
   path: Schema.String,
   byteOffset: Schema.Int,
@@ -100,11 +100,11 @@ export class StoreDamaged extends Schema.TaggedError<StoreDamaged>()("StoreDamag
 }) {
   override get message(): string {
     const which = this.invariant === undefined ? "" : ` (${this.invariant})`
-    return `${this.path}, byte ${this.byteOffset}: ${this.reason}${which}; nothing was changed. "pi-sessions store verify" tells all, "store export --salvage" gives every line that is whole`
+    return `${this.path}, byte ${this.byteOffset}: ${this.reason}${which}; nothing was changed. "pi-sessions store verify" lists all damage, "store export --salvage" writes every line that is whole`
   }
 }
 
-/** The store is in state FAILED; it can be read, and it needs a person before it is written again. */
+/** The store is in state FAILED. It can be read; a person must decide before it is written again. */
 export class StoreFailed extends Schema.TaggedError<StoreFailed>()("StoreFailed", {
   path: Schema.String,
   reason: Schema.String
@@ -114,7 +114,7 @@ export class StoreFailed extends Schema.TaggedError<StoreFailed>()("StoreFailed"
   }
 }
 
-/** What was given to append cannot stand in the session. Nothing was written. */
+/** An entry that the session cannot hold. Nothing was written. */
 export class EntryRefused extends Schema.TaggedError<EntryRefused>()("EntryRefused", {
   path: Schema.String,
   entryId: Schema.String,
@@ -134,7 +134,7 @@ export class EntryRefused extends Schema.TaggedError<EntryRefused>()("EntryRefus
   }
 }
 
-/** No such entry in the session. */
+/** The session has no such entry. */
 export class EntryNotFound extends Schema.TaggedError<EntryNotFound>()("EntryNotFound", {
   path: Schema.String,
   entry: Schema.String

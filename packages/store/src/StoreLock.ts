@@ -1,7 +1,4 @@
-/**
- * One writer at a time. The lock is the kernel's: it ends with the process that holds it, so there is no stale lock, no
- * waiting and no guessing by age (cases 8 and 12 of the field).
- */
+/** The writer's lock. It is a kernel lock, which ends with its process, so there are no stale locks and no waiting. */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -14,11 +11,11 @@ import { StoreIoError, StoreLocked } from "./StoreError.ts"
 export class StoreLock extends Context.Service<
   StoreLock,
   {
-    /** Holds the lock file at `path` until the scope closes; fails at once when somebody else does. */
+    /** Holds the lock file at `path` until the scope closes. Fails at once when another writer holds it. */
     readonly acquire: (path: string) => Effect.Effect<void, StoreLocked | StoreIoError, Scope.Scope>
   }
 >()("@pi-sessions/store/StoreLock") {
-  /** By a kernel lock on the file (through SQLite, since Node has no flock). */
+  /** Locks the file through SQLite, because Node has no flock. */
   static readonly layer = Layer.effect(
     StoreLock,
     Effect.gen(function* () {
@@ -27,7 +24,7 @@ export class StoreLock extends Context.Service<
       const acquire = Effect.fn("StoreLock.acquire")(function* (
         path: string
       ): Effect.fn.Return<void, StoreLocked | StoreIoError, Scope.Scope> {
-        // Only to name the holder: whether the lock is held is the kernel's word alone.
+        // Only for messages: names the holder.
         const note = `${path}.holder`
         yield* sqlite.lock(path).pipe(
           Effect.catchTag("SqliteError", (error): Effect.Effect<never, StoreLocked | StoreIoError> =>
@@ -50,7 +47,7 @@ export class StoreLock extends Context.Service<
     })
   )
 
-  /** Among the writers of one process only: for file systems that live in memory. */
+  /** Locks among the writers of one process, for file systems in memory. */
   static readonly layerInProcess = Layer.sync(StoreLock, () => {
     const held = new Set<string>()
     return StoreLock.of({

@@ -1,11 +1,10 @@
 /**
- * A session in a store, opened for reading. Entries come as `SessionEntry`, the same values that a session file gives;
- * their `line` is `entry_seq + 1` (where no blank lines lie beside them), their `byteOffset` counts from the first entry
- * that was read with them. Every frame is checked before anything of it is returned.
+ * A session in a store, opened for reading. Entries are `SessionEntry` values, as from a session file. Their `line` is
+ * `entry_seq + 1` unless there are blank lines, and their `byteOffset` counts from the first entry of the same read. Every
+ * frame is checked before its entry is returned.
  *
- * A reader takes no lock on the store, never waits for a writer and never repairs. It sees the session as it was when it
- * was opened: it becomes neither longer nor shorter, and what is not whole any more is StoreDamaged. Fibers may share a
- * reader; their reads take turns.
+ * A reader takes no lock, never waits for a writer and never repairs. It sees the session as it was when opened, neither
+ * longer nor shorter; bytes damaged since then are StoreDamaged. Fibers may share a reader; their reads take turns.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -28,25 +27,25 @@ import { EntryNotFound, StoreDamaged, type StoreIoError, type StoreNotFound } fr
 import { type StoreLayout } from "./StoreLayout.ts"
 import { type StoreState } from "./StoreState.ts"
 import { type Head } from "./wire/WireField.ts"
-import { type LoadedFrame, type StoreView, openView } from "./read/StoreView.ts"
+import { type LoadedFrame, type StoreView } from "./read/StoreView.ts"
+import { openView } from "./read/openView.ts"
 import * as Checkpoints from "./read/checkpointFiles.ts"
 
-/** Why something that is in the session does not come: the file system said no, or its bytes are not as written. */
 export type ReadError = StoreIoError | StoreDamaged
 
-/** Entries read together by `lines` and `range`: so many, or as many as take so many bytes; a longer one by itself. */
+/** Maximal number and bytes of entries that are read together; a longer entry is read alone. */
 const BATCH = 512
 const BATCH_BYTES = 4 << 20
 
-/** An open session; made by `open`, and good until its scope closes. */
+/** An open session; made by `open`, valid until its scope closes. */
 export class StoreReader {
   readonly #view: StoreView
-  /** See `links_in_lines` of a frame: branches are made from the whole session. */
+  /** Branches are computed from the whole session; see `links_in_lines` of `SegmentFrame`. */
   readonly #isInLines: boolean
   readonly #services: Context.Context<FileSystem.FileSystem>
   /** The session's header line. */
   readonly header: HeaderLine
-  /** The newest sound checkpoint whose head is in this store. */
+  /** The newest sound checkpoint of this store's history. */
   readonly checkpoint: Checkpoint.Checkpoint | undefined
 
   constructor(
@@ -62,7 +61,7 @@ export class StoreReader {
     this.checkpoint = checkpoint
   }
 
-  /** Where the container's files lie. */
+  /** Paths of the container's files. */
   get layout(): StoreLayout {
     return this.#view.layout
   }
@@ -82,7 +81,7 @@ export class StoreReader {
     return this.#view.frameCount - 1
   }
 
-  /** Bytes behind the head that are no whole frame: of an append under way, or torn. */
+  /** Bytes after the head that are no whole frame: of an append in progress, or torn. */
   get trailing(): StoreDamaged | undefined {
     return this.#view.trailing
   }
@@ -116,7 +115,7 @@ export class StoreReader {
     (effect) => Effect.provideContext(effect, this.#services)
   )
 
-  /** Entries `from` to `to`, both included, positions from 1; what lies outside the session is left out. */
+  /** Entries `from` to `to`, both included, positions from 1. Positions outside the session are ignored. */
   readonly range = (from: number, to: number): Stream.Stream<SessionEntry, ReadError> =>
     Stream.paginate(Math.max(1, from), (start) =>
       Effect.gen({ self: this }, function* () {
@@ -127,7 +126,7 @@ export class StoreReader {
       })
     ).pipe(Stream.provideContext(this.#services))
 
-  /** The last `count` entries in file order. */
+  /** The last `count` entries, in file order. */
   readonly last = Effect.fn("StoreReader.last")(
     { self: this },
     function* (
@@ -140,7 +139,7 @@ export class StoreReader {
     (effect) => Effect.provideContext(effect, this.#services)
   )
 
-  /** The entries from the root to an entry (the last one by default): a branch. */
+  /** The branch that ends at an entry, from the root on. Default: the last entry. */
   readonly path: (leafId?: string) => Effect.Effect<ReadonlyArray<SessionEntry>, ReadError | EntryNotFound> = Effect.fn(
     "StoreReader.path"
   )(
@@ -163,8 +162,8 @@ export class StoreReader {
   )
 
   /**
-   * The context at an entry (the last one by default), as core's SessionContext builds it from the whole session; with
-   * a compaction near the end and a checkpoint it reads no more than what lies behind the compaction.
+   * The context at an entry, as core's SessionContext builds it from the whole session. Default: the last entry. With a
+   * checkpoint and a compaction near the end, reads only what is after the compaction.
    */
   readonly context: (options?: {
     readonly leafId?: string
@@ -182,7 +181,7 @@ export class StoreReader {
       const active = yield* ActivePath.resolve(this.#view, leaf, this.checkpoint, read)
       const compaction = active.compaction === undefined ? undefined : (yield* this.#entries([active.compaction]))[0]
       const firstKeptId = compaction === undefined ? null : EntryId.read(compaction.decode()["firstKeptEntryId"])
-      // Without a compaction everything counts; with one, what it keeps and what follows it.
+      // Without a compaction the whole branch; with one, what it keeps and what follows it.
       const rows: Array<OffsetRow> = []
       let keptRows = 0
       yield* ActivePath.walk(this.#view, leaf, (row) => {
@@ -204,7 +203,7 @@ export class StoreReader {
     (effect) => Effect.provideContext(effect, this.#services)
   )
 
-  /** Every line of the session as its file had it, header first. */
+  /** Every line of the session's file, header first. */
   readonly lines: Stream.Stream<SessionLine, ReadError> = Stream.suspend(() => {
     const reader = new SessionReader()
     return Stream.concat(
@@ -213,7 +212,7 @@ export class StoreReader {
     ).pipe(Stream.flattenIterable)
   })
 
-  /** The bytes of the session's file in order, a batch of pieces at a time. */
+  /** The bytes of the session's file in order, in batches of lines. */
   readonly payloads: Stream.Stream<ReadonlyArray<Uint8Array>, ReadError> = Stream.suspend(() =>
     Stream.paginate(0, (start) =>
       Effect.gen({ self: this }, function* () {
@@ -239,7 +238,7 @@ export class StoreReader {
     (batches) => Session.read(batches.flat())
   )
 
-  /** The tree of the whole session with its leaf at an entry (the last one by default). */
+  /** The tree of the whole session with its leaf at an entry. Default: the last entry. */
   readonly #treeAt = Effect.fnUntraced(
     { self: this },
     function* (
@@ -252,7 +251,7 @@ export class StoreReader {
     }
   )
 
-  /** Rows from `start` on that are read together, none at or behind `end`. */
+  /** The next batch of rows from `start` on, before `end`. */
   readonly #batch = Effect.fnUntraced({ self: this }, function* (this: StoreReader, start: number, end: number) {
     const rows = yield* this.#view.rows(start, Math.min(start + BATCH, end))
     let bytes = 0
@@ -279,13 +278,13 @@ export class StoreReader {
     Effect.map(this.#view.frames(rows), (frames) => entriesOf(frames))
 }
 
-/** What the first frame tells. */
+/** Contents of the first frame. */
 interface FirstFrame {
   readonly header: HeaderLine
   readonly isInLines: boolean
 }
 
-/** The entries in frames, one of each; neighbours are read by one reader. What lies beside them is no frame's entry. */
+/** The entries of frames, one per frame. Other lines in a frame are ignored. */
 export const entriesOf = (frames: ReadonlyArray<LoadedFrame>): ReadonlyArray<SessionEntry> => {
   const entries: Array<SessionEntry> = []
   let reader = new SessionReader()
@@ -293,7 +292,7 @@ export const entriesOf = (frames: ReadonlyArray<LoadedFrame>): ReadonlyArray<Ses
   for (const { row, bytes, found } of frames) {
     if (row.entry_seq !== expected) reader = new SessionReader({ firstLine: row.entry_seq + 1 })
     expected = row.entry_seq + 1
-    // A payload is followed by a newline in its frame, so this is its line.
+    // Includes the newline after the payload, so that it is a whole line.
     const lines = reader.push(bytes.subarray(found.payloadStart, found.end))
     const own = lines.findLast((line) => line instanceof SessionEntry && !line.recovered)
     if (own instanceof SessionEntry) entries.push(own)
@@ -301,7 +300,7 @@ export const entriesOf = (frames: ReadonlyArray<LoadedFrame>): ReadonlyArray<Ses
   return entries
 }
 
-/** Opens a container for the length of the scope. */
+/** Opens a container until the scope closes. */
 export const open = Effect.fn("StoreReader.open")(function* (
   layout: StoreLayout
 ): Effect.fn.Return<StoreReader, ReadError | StoreNotFound, FileSystem.FileSystem | Path.Path | Scope.Scope> {

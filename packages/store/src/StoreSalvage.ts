@@ -1,36 +1,35 @@
 /**
- * What is left of a damaged container: every line whose frame is whole, in order, by the segments alone. Index, manifest
- * and marker may be gone. The lines may lack parents then; `doctor` mends that in the file they are written to.
+ * Reads every line of a damaged container whose frame is whole, in order, from the segments alone. Index, manifest and
+ * marker may be missing. Lines may lack their parents; `doctor` repairs that in the file they are written to.
  */
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
 import * as Stream from "effect/Stream"
-import * as Option from "effect/Option"
 import { type StoreIoError } from "./StoreError.ts"
-import { type StoreLayout, numberOf } from "./StoreLayout.ts"
-import { listNames, sizeOf, withFile } from "./files/durable.ts"
+import { type StoreLayout } from "./StoreLayout.ts"
+import { byteLengthOf, listNumbers, withFile } from "./files/durable.ts"
 import { type Gap, scanOver } from "./read/soundFrames.ts"
 
 /** Bytes of a segment that hold no whole frame. */
 export interface Lost extends Gap {
-  /** Of the segment. */
+  /** Path of the segment. */
   readonly path: string
 }
 
-/** The lines of one segment, newline included, and what lies between them. */
+/** The lines of one segment, newline included, and the gaps between them. */
 export interface Salvaged {
   readonly lines: ReadonlyArray<Uint8Array>
   readonly lost: ReadonlyArray<Lost>
 }
 
-/** A segment at a time. */
+/** Reads one segment at a time. */
 export const salvage = (layout: StoreLayout): Stream.Stream<Salvaged, StoreIoError, FileSystem.FileSystem> =>
-  Stream.fromIterableEffect(
-    Effect.map(listNames(layout.segments), (names) => names.flatMap((name) => numberOf(name, ".seg") ?? []))
-  ).pipe(Stream.mapEffect((segmentSeq) => ofSegment(layout.segment(segmentSeq))))
+  Stream.fromIterableEffect(listNumbers(layout.segments, ".seg")).pipe(
+    Stream.mapEffect((segmentSeq) => ofSegment(layout.segment(segmentSeq)))
+  )
 
 const ofSegment = Effect.fnUntraced(function* (path: string) {
-  const size = Option.getOrElse(yield* sizeOf(path), () => 0)
+  const size = yield* byteLengthOf(path)
   const lines: Array<Uint8Array> = []
   const lost: Array<Lost> = []
   yield* withFile(path, "r", (file) =>

@@ -1,21 +1,18 @@
-/**
- * The nine states of a store and the transitions between them (ADR-SESSION-STORE-V2, "State machine and invariants").
- * The state stands in the manifest; every step of the store goes through `transition`.
- */
+/** The nine states of a store and the transitions between them (docs/adr/003-session-store-v2.md). */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 
-/** A store is in one of them. */
+/** State of a store; the manifest has it. */
 export const StoreState = Schema.Literals([
-  /** Made, nothing in it yet. */
+  /** Created, without entries. */
   "CLEAN",
-  /** Entries are being appended; the manifest may lag behind the segments. */
+  /** Open for appending; the segments may hold more than the manifest counts. */
   "DIRTY",
-  /** The last segment is closed and on disk; its index rows may not be. */
+  /** The last segment is sealed and durable; its index rows may not be. */
   "SEGMENT_SEALED",
-  /** Every frame has its index row on disk. */
+  /** Every frame has a durable index row. */
   "INDEXED",
-  /** A checkpoint holds the head; opening needs no scan. */
+  /** A checkpoint has the head; opening needs no scan. */
   "CHECKPOINTED",
   /** Being built from another store; the other store is the active one. */
   "MIGRATION_STAGING",
@@ -23,12 +20,12 @@ export const StoreState = Schema.Literals([
   "MIGRATED",
   /** Another store is the active one again. */
   "ROLLED_BACK",
-  /** Something is wrong that the store cannot mend by itself. */
+  /** The store cannot repair itself; a person must decide. */
   "FAILED"
 ])
 export type StoreState = typeof StoreState.Type
 
-/** States in which no frame lies behind the manifest's head. */
+/** States in which no frame comes after the manifest's head. */
 export const SETTLED: ReadonlySet<StoreState> = new Set([
   "CLEAN",
   "SEGMENT_SEALED",
@@ -38,7 +35,7 @@ export const SETTLED: ReadonlySet<StoreState> = new Set([
   "ROLLED_BACK"
 ])
 
-/** Where each state may lead. */
+/** The next states that each state allows. */
 export const TRANSITIONS: { readonly [from in StoreState]: ReadonlyArray<StoreState> } = {
   CLEAN: ["DIRTY", "MIGRATION_STAGING"],
   DIRTY: ["SEGMENT_SEALED", "FAILED"],
@@ -51,7 +48,7 @@ export const TRANSITIONS: { readonly [from in StoreState]: ReadonlyArray<StoreSt
   FAILED: ["DIRTY", "ROLLED_BACK"]
 }
 
-/** A step that the ADR does not list. Nothing was changed. */
+/** A transition that is not listed. Nothing was changed. */
 export class IllegalTransition extends Schema.TaggedError<IllegalTransition>()("IllegalTransition", {
   from: StoreState,
   to: StoreState
@@ -61,9 +58,9 @@ export class IllegalTransition extends Schema.TaggedError<IllegalTransition>()("
   }
 }
 
-/** Whether the ADR lists the transition. */
+/** Whether the transition is listed. A state is no transition to itself. */
 export const isAllowed = (from: StoreState, to: StoreState): boolean => TRANSITIONS[from].includes(to)
 
-/** `to`, when the ADR lists the transition. A state is no transition to itself. */
+/** `to`, when the transition is listed. */
 export const transition = (from: StoreState, to: StoreState): Result.Result<StoreState, IllegalTransition> =>
   isAllowed(from, to) ? Result.succeed(to) : Result.fail(new IllegalTransition({ from, to }))

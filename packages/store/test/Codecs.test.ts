@@ -1,6 +1,6 @@
 /**
- * The six records on disk: what is written comes back, `JSON.parse` and the schema agree with what we read, and no bit
- * can change and no byte be missing without it being noticed.
+ * The six records on disk: decoding returns what was encoded, agrees with `JSON.parse` and the schema, and detects every
+ * changed bit and every missing byte.
  */
 import { assert, describe, it } from "@effect/vitest"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
@@ -27,14 +27,14 @@ const without = (value: unknown, ...names: ReadonlyArray<string>): object =>
 
 describe.each(kinds)("$name", ({ decode, name, ofSchema, sample }) => {
   const isFrame = name === "segment_frame"
-  /** The value on the record's line by `JSON.parse`, and the payload behind it. */
+  /** The value on the record's line by `JSON.parse`, and the payload after it. */
   const parsed = (bytes: Buffer): { readonly value: unknown; readonly payload: Buffer } => {
     const newline = bytes.indexOf(0x0a)
     const value: unknown = JSON.parse(bytes.toString("utf8", 0, newline))
     return { value, payload: isFrame ? bytes.subarray(newline + 1, -1) : Buffer.alloc(0) }
   }
 
-  it("comes back as it was written", () => {
+  it("decodes to what was encoded", () => {
     for (const seed of settings.seeds(CASES)) {
       const { bytes, expected } = sample(SeededRandom.make(seed))
       const decoded = decode(bytes)
@@ -47,7 +47,7 @@ describe.each(kinds)("$name", ({ decode, name, ofSchema, sample }) => {
     }
   })
 
-  it("is a line of JSON that the schema accepts, that says the same, and whose checksum another program finds right", () => {
+  it("is a line of JSON with the same value, accepted by the schema, with the checksum that zlib computes", () => {
     for (const seed of settings.seeds(CASES)) {
       const { bytes } = sample(SeededRandom.make(seed))
       const { payload, value } = parsed(bytes)
@@ -65,7 +65,7 @@ describe.each(kinds)("$name", ({ decode, name, ofSchema, sample }) => {
     let cases = 0
     for (const seed of settings.seeds(settings.isCampaign ? 20 : 3)) {
       const { bytes } = sample(SeededRandom.make(seed))
-      // A long id adds nothing to look at.
+      // Long ids only add time.
       if (bytes.length > 3000) continue
       for (let at = 0; at < bytes.length; at++) {
         for (let bit = 0; bit < 8; bit++, cases++) {
@@ -79,11 +79,11 @@ describe.each(kinds)("$name", ({ decode, name, ofSchema, sample }) => {
     settings.note(`Codecs: ${cases} flipped bits of ${name}`)
   })
 
-  it("is refused when it breaks off, and when something follows it", () => {
+  it("is refused when it is truncated, and when something follows it", () => {
     for (const seed of settings.seeds(5)) {
       const { bytes } = sample(SeededRandom.make(seed))
       for (let end = 0; end < bytes.length; end++) {
-        // Only the newline is missing: for a document all that was written is there, and a file may say no more.
+        // A document without its newline is complete.
         const isWhole = end === bytes.length - 1 && !isFrame && name !== "offset_index"
         const cut = bytes.subarray(0, end)
         assert.isTrue(decode(cut) === undefined || isWhole, `seed ${seed}: broken off after ${end} bytes`)
@@ -93,7 +93,7 @@ describe.each(kinds)("$name", ({ decode, name, ofSchema, sample }) => {
     }
   })
 
-  it("is refused in any other spelling with a right checksum", () => {
+  it("is refused in any other spelling with a valid checksum", () => {
     for (const seed of settings.seeds(20)) {
       const { bytes } = sample(SeededRandom.make(seed))
       const { payload, value } = parsed(bytes)
@@ -109,7 +109,7 @@ describe.each(kinds)("$name", ({ decode, name, ofSchema, sample }) => {
       assert.isUndefined(decode(spelled(text.replace(".v1", ".v2"))), `seed ${seed}: another schema`)
       assert.isUndefined(decode(spelled(`[${text}]`)), `seed ${seed}: an array`)
       if (!isFrame && name !== "offset_index") continue
-      // Frames and rows are matched, not parsed: the schema's words must hold for the pattern as well.
+      // Frames and rows are matched by a pattern, which must agree with the schema.
       assert.isUndefined(decode(spelled(text.replace(",", ", "))), `seed ${seed}: a space`)
       assert.isUndefined(decode(spelled(text.replace('"frame_seq":', '"frame_seq":0'))), `seed ${seed}: a leading zero`)
       for (const member of ["segment_seq", "frame_seq"]) {
@@ -125,7 +125,7 @@ describe.each(kinds)("$name", ({ decode, name, ofSchema, sample }) => {
 })
 
 describe("a frame", () => {
-  it("says how many bytes are missing, never more than that, wherever the bytes at hand end", () => {
+  it("reports how many bytes are needed, never too many, wherever the bytes end", () => {
     for (const seed of settings.seeds(10)) {
       const random = SeededRandom.make(seed)
       const frame = SegmentFrame.encode(RandomRecords.frame(random), RandomRecords.payload(random))
@@ -140,7 +140,7 @@ describe("a frame", () => {
     }
   })
 
-  it("has the checksum that zlib has for its header up to the checksum and its payload", () => {
+  it("has zlib's checksum of its header up to the checksum and of its payload", () => {
     const payload = Buffer.from('{"type":"custom"}')
     const fields = RandomRecords.frame(SeededRandom.make(1))
     const bytes = SegmentFrame.encode(fields, payload)
@@ -151,7 +151,7 @@ describe("a frame", () => {
     assert.include(bytes.toString("utf8"), `,"crc32":"${expected}"}\n`)
   })
 
-  it("does not read for ever where no header ends", () => {
+  it("does not read endlessly when no header ends", () => {
     const bytes = Buffer.alloc(SegmentFrame.HEADER_BYTES_MAX + 2, 0x20)
     assert.strictEqual(SegmentFrame.decode(bytes, 0, bytes.length)._tag, "Damaged")
   })

@@ -61,10 +61,12 @@ describe("a store that leaves out the sync of", () => {
   caught("a segment", appending, LOST, { fileSystem: ignoring(/\.seg$/) })
   caught("a segment's name", appending, LOST, { fileSystem: ignoring(/\/segments$/) })
   caught("a second segment's name", sealing, LOST, { fileSystem: ignoring(/s1\.v2\/segments$/) })
-  caught("the index", checkpointing, /INV-003|mended/, { fileSystem: ignoring(/offsets\.jsonl$/) })
-  caught("the index's name", checkpointing, /INV-003|mended/, { fileSystem: ignoring(/\/index$/) })
+  caught("the index", checkpointing, /INV-003|repaired/, { fileSystem: ignoring(/offsets\.jsonl$/) })
+  caught("the index's name", checkpointing, /INV-003|repaired/, { fileSystem: ignoring(/\/index$/) })
   caught("a manifest before its rename", checkpointing, /manifest/, { fileSystem: ignoring(/manifest\.json$/) })
-  caught("the manifest's name", migrating, /INV-007|not told/, { fileSystem: ignoring(/(s1\.v2|\/tmp)$/) })
+  caught("the manifest's name", migrating, /INV-007|the end of the migration/, {
+    fileSystem: ignoring(/(s1\.v2|\/tmp)$/)
+  })
   caught("the marker before its rename", migrating, /marker|active/, { fileSystem: ignoring(/active\.json\.tmp$/) })
   caught("the session directory after a rename", migrating, /no session store here|INV-007/, {
     fileSystem: ignoring(/\/sessions$/)
@@ -118,7 +120,7 @@ describe("a store that continues after a kill from unsynced data, and leaves out
   resuming(
     "the manifest's name",
     migrating,
-    /acknowledged|INV-003|INV-007|not told/,
+    /acknowledged|INV-003|INV-007|the end of the migration/,
     /(s1\.v2|\/tmp)$/,
     ({ call, to }) => call === "rename" && (to ?? "").endsWith("s1.v2/manifest.json")
   )

@@ -1,7 +1,4 @@
-/**
- * What went wrong in the field with sessions of agents, fifteen cases (design/reliability.md), and what becomes of the
- * data here.
- */
+/** Fifteen reported losses of agents' sessions: what happens to the data in a store. */
 import { spawnSync } from "node:child_process"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
@@ -55,7 +52,7 @@ const toolCall = (id: string, parentId: string | null) =>
     }
   })
 
-/** Appends until the disk says no; gives the entry that was refused. */
+/** Appends until the disk is full. Returns the refused entry. */
 const appendUntilFull = Effect.fnUntraced(function* (writer: StoreWriter, acknowledged: Array<string>) {
   for (let n = 0; ; n++) {
     const entry = toolCall(`t${n}-${acknowledged.length}`, null)
@@ -74,7 +71,7 @@ const appendUntilFull = Effect.fnUntraced(function* (writer: StoreWriter, acknow
 const DISK_BYTES = 512 * 1024
 
 describe.skipIf(FullDisk.refusal() !== undefined)("on a disk that is really full", () => {
-  it.live("case 1, earendil-works/pi/pull/8575: a short write leaves nothing that the next entry could fuse with", () =>
+  it.live("case 1, earendil-works/pi/pull/8575: a short write leaves nothing that fuses with the next entry", () =>
     Effect.gen(function* () {
       const disk = yield* FullDisk.make(DISK_BYTES)
       const { container, location, store, writer } = yield* created(disk.root)
@@ -82,9 +79,13 @@ describe.skipIf(FullDisk.refusal() !== undefined)("on a disk that is really full
       for (let round = 0; round < 3; round++) {
         disk.fill(12_288)
         const refused = yield* appendUntilFull(writer, acknowledged)
-        assert.deepStrictEqual(yield* texts(location), acknowledged, "what was acknowledged is there while it is full")
+        assert.deepStrictEqual(
+          yield* texts(location),
+          acknowledged,
+          "acknowledged entries can be read while the disk is full"
+        )
         disk.free()
-        // The same entry again, as it was.
+        // The same entry again.
         assert.isTrue((yield* writer.append(refused)).written)
         acknowledged.push(refused.text)
       }
@@ -96,7 +97,7 @@ describe.skipIf(FullDisk.refusal() !== undefined)("on a disk that is really full
   )
 
   it.live(
-    "case 2, can1357/oh-my-pi/issues/8596: it is told at once, and a tool call keeps its arguments after a restart",
+    "case 2, can1357/oh-my-pi/issues/8596: the failure is reported at once, and a tool call keeps its arguments after a restart",
     () =>
       Effect.gen(function* () {
         const disk = yield* FullDisk.make(DISK_BYTES)
@@ -124,7 +125,7 @@ describe.skipIf(FullDisk.refusal() !== undefined)("on a disk that is really full
   )
 
   it.live(
-    "case 3, MoonshotAI/kimi-code/issues/2902: the writer goes on by itself when there is space; nothing is only in memory",
+    "case 3, MoonshotAI/kimi-code/issues/2902: the writer continues when there is space; nothing is only in memory",
     () =>
       Effect.gen(function* () {
         const disk = yield* FullDisk.make(DISK_BYTES)
@@ -138,7 +139,7 @@ describe.skipIf(FullDisk.refusal() !== undefined)("on a disk that is really full
           const entry = toolCall(`after${n}`, null)
           yield* writer.append(entry)
           acknowledged.push(entry.text)
-          // Whatever was acknowledged is on disk already, for any other reader.
+          // Acknowledged entries are on disk for any other reader.
           assert.deepStrictEqual(yield* texts(location), acknowledged)
         }
       }).pipe(Effect.scoped, Effect.provide(Store.live))
@@ -151,7 +152,7 @@ describe("in the field", () => {
       const directory = yield* memoryFolder
       const notes = Path.join(directory, "notes.md")
       Fs.writeFileSync(notes, "# Notes\n".repeat(1000))
-      // Where a container would be, and where its marker would be.
+      // At the path of a container, and at that of a marker.
       Fs.writeFileSync(Path.join(directory, "s1.v2"), "mine\n")
       Fs.writeFileSync(Path.join(directory, "s2.active.json"), "mine\n")
       const before = Files.below(directory)
@@ -166,12 +167,12 @@ describe("in the field", () => {
       for (const id of ["s1", "s2"])
         yield* Effect.result(Effect.scoped(store.create(directory, Sessions.headerLine(id))))
       const kept = [...Files.below(directory)].filter(([, bytes]) => bytes.toString() === "mine\n")
-      assert.strictEqual(kept.length, 2, "what was in the way is kept, if by another name")
+      assert.strictEqual(kept.length, 2, "other files are kept, possibly renamed")
       assert.isTrue(Fs.readFileSync(notes).equals(before.get("notes.md") ?? Buffer.alloc(0)))
     }).pipe(Effect.scoped, Effect.provide(Store.live))
   )
 
-  it.live("case 5, can1357/oh-my-pi/issues/9915: a bad header line costs no transcript", () =>
+  it.live("case 5, can1357/oh-my-pi/issues/9915: a bad header line loses no transcript", () =>
     Effect.gen(function* () {
       const directory = yield* memoryFolder
       const file = Path.join(directory, "s.jsonl")
@@ -181,7 +182,7 @@ describe("in the field", () => {
       assert.strictEqual((yield* Effect.flip((yield* StoreMigration).migrate(file)))._tag, "MigrationRefused")
       assert.deepStrictEqual(Fs.readdirSync(directory), ["s.jsonl"])
       assert.isTrue(Fs.readFileSync(file).equals(bytes))
-      // The same in a container: the frame of the header.
+      // The same for the header's frame in a container.
       const { container, location, store } = yield* Effect.scoped(
         Effect.tap(created(directory), ({ writer }) =>
           Effect.andThen(writer.appendAll(Sessions.chain(20)), writer.checkpoint())
@@ -199,7 +200,7 @@ describe("in the field", () => {
   )
 
   it.live(
-    "case 6, earendil-works/pi/issues/8939: a store deleted under its writer is no success, and is not begun anew",
+    "case 6, earendil-works/pi/issues/8939: appending to a deleted store fails, and does not start a new one",
     () =>
       Effect.gen(function* () {
         const directory = yield* memoryFolder
@@ -232,7 +233,7 @@ describe("in the field", () => {
     }).pipe(Effect.scoped, Effect.provide(Store.live))
   )
 
-  it.live("case 8, earendil-works/pi/issues/9596: two writers make no branches, for the second is refused", () =>
+  it.live("case 8, earendil-works/pi/issues/9596: two writers make no branches, because the second is refused", () =>
     Effect.gen(function* () {
       const directory = yield* memoryFolder
       const { location, store } = yield* Effect.scoped(created(directory))
@@ -324,7 +325,7 @@ describe("in the field", () => {
     }).pipe(Effect.scoped, Effect.provide(Store.live))
   )
 
-  it.live("case 12, openclaw/openclaw/issues/86801: nobody waits for a lock, and none outlives its holder", () =>
+  it.live("case 12, openclaw/openclaw/issues/86801: no caller waits for a lock, and no lock outlives its holder", () =>
     Effect.gen(function* () {
       const directory = yield* memoryFolder
       const { location, store } = yield* Effect.scoped(created(directory))
@@ -339,7 +340,7 @@ describe("in the field", () => {
   )
 
   it.live(
-    "case 13, Yeachan-Heo/gajae-code/pull/1193: ids used twice and cycles of parents come from a file at most, and end",
+    "case 13, Yeachan-Heo/gajae-code/pull/1193: repeated ids and cycles of parents come only from files, and reading them ends",
     () =>
       Effect.gen(function* () {
         const directory = yield* memoryFolder
@@ -370,7 +371,7 @@ describe("in the field", () => {
   )
 
   it.live.each(["replaced", "replaced, with a hard-linked copy of it elsewhere", "copied back with its container"])(
-    "case 14, can1357/oh-my-pi/issues/4338: no append is acknowledged that goes to a file without its name: %s",
+    "case 14, can1357/oh-my-pi/issues/4338: no append to a file that lost its name is acknowledged: %s",
     (how) =>
       Effect.gen(function* () {
         const directory = yield* memoryFolder
@@ -394,12 +395,12 @@ describe("in the field", () => {
           )
         }
         yield* writer.close
-        assert.isTrue(Fs.readFileSync(segment).equals(before), "the file in its place is not written to")
+        assert.isTrue(Fs.readFileSync(segment).equals(before), "the replacing file is not written")
         yield* Effect.scoped(Effect.flatMap(store.reader(location), (reader) => reader.last(3)))
       }).pipe(Effect.scoped, Effect.provide(Store.live))
   )
 
-  it.live("case 14, again: who opens the store anew goes on with what was acknowledged", () =>
+  it.live("case 14, again: after opening the store again, the acknowledged entries are there", () =>
     Effect.gen(function* () {
       const directory = yield* memoryFolder
       const { container, location, store } = yield* Effect.scoped(
@@ -425,13 +426,13 @@ describe("in the field", () => {
         yield* writer.checkpoint()
         for (const log of logs) inodes.add(Fs.statSync(log).ino)
       }
-      assert.strictEqual(inodes.size, 2, "the store itself replaces neither")
+      assert.strictEqual(inodes.size, 2, "the store itself replaces no file")
       assert.deepStrictEqual(yield* texts(location), expected)
     }).pipe(Effect.scoped, Effect.provide(Store.live))
   )
 
   it.live(
-    "case 15, openclaw/openclaw/issues/155021: nothing becomes the active store before it was read again and compared",
+    "case 15, openclaw/openclaw/issues/155021: no container becomes active before it was read again and compared",
     () =>
       Effect.gen(function* () {
         const directory = yield* memoryFolder
@@ -439,7 +440,7 @@ describe("in the field", () => {
         const bytes = Sessions.fileOf(Sessions.headerLine(), Sessions.chain(30))
         Fs.writeFileSync(file, bytes)
         let broken = 0
-        // The disk does not keep what was written to it.
+        // The disk changes what was written to it.
         const breaking = whenRenamed(Path.join("checkpoints", "0000000000000001.json"), (to) => {
           const segment = Path.join(Path.dirname(to), "..", "segments", "0000000000000001.seg")
           const content = Fs.readFileSync(segment)
@@ -460,7 +461,7 @@ describe("in the field", () => {
         const phases = (yield* (yield* StoreMigration).ledger(location)).map(
           ({ outcome, phase }) => `${phase} ${outcome}`
         )
-        assert.include(phases, "aborted failed", "the attempt is told")
+        assert.include(phases, "aborted failed", "the ledger has the attempt")
       }).pipe(Effect.scoped, Effect.provide(Store.live))
   )
 })

@@ -1,4 +1,4 @@
-/** Ids are short by nature, but nobody says how short: long ones work, and too long ones are refused, not lost. */
+/** Long ids work, and too long ones are refused. */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
@@ -11,7 +11,7 @@ it.live("entries with ids of up to 60 KB are found again, and longer ones are re
     const directory = yield* memoryFolder
     const location = { directory, sessionId: "s1" }
     const store = yield* SessionStore
-    // Many, so that headers lie across the borders of what is read at once.
+    // Many, so that headers cross the borders of read buffers.
     const long = Array.from({ length: 60 }, (_, n) => `${n}-${"é".repeat(3000 + 200 * n)}`)
     yield* Effect.scoped(
       Effect.gen(function* () {

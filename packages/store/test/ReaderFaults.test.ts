@@ -1,4 +1,4 @@
-/** A reader on files that rot, shrink or are read by many fibers at once: it gives what was written, or an error. */
+/** A reader of damaged or shrinking files, and of one store by many fibers: it returns what was written, or an error. */
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import { NodeServices } from "@effect/platform-node"
@@ -87,7 +87,7 @@ const countingOpen = (open: { current: number }) =>
     )
   )
 
-it.live("many fibers read one reader at once, over more segments than stay open and a damaged index", () => {
+it.live("many fibers use one reader at once, with more segments than stay open, and with a damaged index", () => {
   const open = { current: 0 }
   return Effect.gen(function* () {
     const { index, location, segments } = yield* made()
@@ -117,7 +117,7 @@ it.live("many fibers read one reader at once, over more segments than stay open 
   }).pipe(Effect.scoped, Effect.provide(countingOpen(open)))
 })
 
-it.live("a history that the segments do not have whole is damage, not a shorter session", () =>
+it.live("segments that lost a frame are damage, not a shorter session", () =>
   Effect.gen(function* () {
     const { index, location, segments } = yield* made()
     flipFrame(segments, 50)
@@ -144,7 +144,7 @@ it.live("a session does not become shorter while it is read", () =>
 )
 
 it.live.each(["as long as the old one", "longer"])(
-  "a reader gives nothing of a container that took the place of its own, %s",
+  "a reader returns no data of a container that replaced its own, %s",
   (how) =>
     Effect.gen(function* () {
       const directory = yield* memoryFolder
@@ -181,7 +181,7 @@ it.live.each(["as long as the old one", "longer"])(
     }).pipe(Effect.scoped, Effect.provide(Store.live))
 )
 
-it.live("a session does not become longer while it is read: rows made again end where the reader was opened", () =>
+it.live("a session does not become longer while it is read: rebuilt rows end where the reader was opened", () =>
   Effect.gen(function* () {
     const { index, location } = yield* made(entries, { settledAt: 0 })
     const store = yield* SessionStore
@@ -197,7 +197,7 @@ it.live("a session does not become longer while it is read: rows made again end 
   }).pipe(Effect.scoped, Effect.provide(Store.live))
 )
 
-it.live("an entry whose id rots in the index is found in the segments", () =>
+it.live("an entry whose id is damaged in the index is found in the segments", () =>
   Effect.gen(function* () {
     const { index, location } = yield* made()
     flipRow(index, "e50")
@@ -211,7 +211,7 @@ it.live("an entry whose id rots in the index is found in the segments", () =>
   }).pipe(Effect.scoped, Effect.provide(Store.live))
 )
 
-it.live("an index that breaks off under an open reader is done without", () =>
+it.live("an index that is truncated under an open reader is ignored", () =>
   Effect.gen(function* () {
     const { index, location } = yield* made()
     const store = yield* SessionStore
@@ -227,7 +227,7 @@ it.live("an index that breaks off under an open reader is done without", () =>
 const thinking = (id: string, parentId: string | null, more: { readonly thinkingLevel?: string | null }) =>
   SessionEntry.make({ type: "thinking_level_change", id, parentId, timestamp: Sessions.timestamp, ...more })
 
-it.live("a thinking level change that tells no level is passed over, as core does", () =>
+it.live("a thinking level change without a level is ignored, as in core", () =>
   Effect.gen(function* () {
     const given = [
       Sessions.user("a1", null),
@@ -274,7 +274,7 @@ const histories = Effect.gen(function* () {
   return { location, checkpoint, expected, context, theirs: Fs.readFileSync(checkpoint(other.location, 1)) }
 })
 
-it.live("a checkpoint of another history is not used, not gone on from, and named", () =>
+it.live("a checkpoint of another history is reported, not used, and not continued", () =>
   Effect.gen(function* () {
     const { checkpoint, context, expected, location, theirs } = yield* histories
     const store = yield* SessionStore
@@ -283,7 +283,7 @@ it.live("a checkpoint of another history is not used, not gone on from, and name
     assert.deepStrictEqual(yield* context, expected)
     const named = (yield* store.verify(location)).findings.filter(({ path }) => path === planted)
     assert.isTrue(named.some(({ message }) => message.includes("not in the hash chain")))
-    // The writer writes none over it, and folds from the one before.
+    // The writer does not overwrite it, and folds from the one before.
     const bytes = Fs.readFileSync(planted)
     yield* Effect.scoped(
       Effect.gen(function* () {
@@ -304,7 +304,7 @@ it.live.each(["session_id", "checkpoint_seq"])("a checkpoint with another %s is 
   Effect.gen(function* () {
     const { checkpoint, context, expected, location } = yield* histories
     const own = Result.getOrThrow(Checkpoint.decode(Fs.readFileSync(checkpoint(location, 1))))
-    // Its fold is another one, so that using it would show.
+    // Its active context differs, so that using it would be visible.
     const active_context = { ...own.active_context, compaction: { entry_seq: 2, entry_id: "e2" } }
     const changed = { ...own, active_context, [member]: member === "session_id" ? "s2" : 7 }
     Fs.writeFileSync(checkpoint(location, 2), Checkpoint.encode(changed))
@@ -314,7 +314,7 @@ it.live.each(["session_id", "checkpoint_seq"])("a checkpoint with another %s is 
   }).pipe(Effect.scoped, Effect.provide(Store.live))
 )
 
-it.live("a checkpoint whose active context is not that of its history is named", () =>
+it.live("a checkpoint whose active context differs from its history is reported", () =>
   Effect.gen(function* () {
     const { checkpoint, location } = yield* histories
     const file = checkpoint(location, 1)
@@ -330,7 +330,7 @@ it.live("a checkpoint whose active context is not that of its history is named",
   }).pipe(Effect.scoped, Effect.provide(Store.live))
 )
 
-it.live("no checkpoint changes the thinking level and the model that the context tells", () => {
+it.live("no checkpoint changes the thinking level and the model of the context", () => {
   const kinds: ReadonlyArray<(id: string, parentId: string | null) => SessionEntry> = [
     Sessions.user,
     Sessions.assistant,
@@ -383,7 +383,7 @@ it.live("the context on another branch than the checkpoint's is read from its en
   }).pipe(Effect.scoped, Effect.provide(WatchedFiles.counting(counts)))
 })
 
-it.live("large entries are given a few at a time: a batch does not grow with them", () =>
+it.live("large entries come a few at a time: a batch does not grow with them", () =>
   Effect.gen(function* () {
     const megabyte = "x".repeat(1 << 20)
     const given = Sessions.chain(24, { megabyte })
@@ -409,9 +409,9 @@ it.live("large entries are given a few at a time: a batch does not grow with the
   }).pipe(Effect.scoped, Effect.provide(Store.live))
 )
 
-it.live("more bytes than one call of the system takes are written", () =>
+it.live("more bytes than one system call accepts are written", () =>
   Effect.gen(function* () {
-    // Never touched, so never really there.
+    // Never touched, so it takes no memory.
     const bytes = Buffer.alloc(2 ** 31 + 5)
     yield* withFile("/dev/null", "w", (file) => writeFully(file, "/dev/null", bytes))
   }).pipe(Effect.provide(Store.live))

@@ -1,4 +1,4 @@
-/** Several faults at once, and faults beside the container: nothing acknowledged is taken for torn, and nothing goes unsaid. */
+/** Several faults at once, and faults outside the container: no acknowledged entry is cut off, and each fault is reported. */
 import * as Fs from "node:fs"
 import { DatabaseSync } from "node:sqlite"
 import * as Path from "node:path"
@@ -61,7 +61,7 @@ const live = <A, E>(program: Effect.Effect<A, E, SessionStore | StoreMigration |
   program.pipe(Effect.scoped, Effect.provide(Store.live))
 
 describe("opening for writing", () => {
-  it.live("takes no acknowledged frame for torn, also where a row before its own is damaged", () =>
+  it.live("cuts off no acknowledged frame, also when an earlier row is damaged", () =>
     live(
       Effect.gen(function* () {
         const { container, directory, location, offsets } = yield* inFolder
@@ -82,7 +82,7 @@ describe("opening for writing", () => {
     )
   )
 
-  it.live("changes nothing when a sealed segment is found damaged while the index is made again", () =>
+  it.live("changes nothing when a sealed segment proves damaged while the index is rebuilt", () =>
     live(
       Effect.gen(function* () {
         const { container, ledger, location, offsets } = yield* migrated
@@ -113,7 +113,7 @@ describe("opening for writing", () => {
     )
   )
 
-  it.live("leaves no entry behind that was appended, where the ledger lost its end and the manifest is damaged", () =>
+  it.live("loses no appended entry when the ledger lost its end and the manifest is damaged", () =>
     live(
       Effect.gen(function* () {
         const { ledger, location, manifest } = yield* migrated
@@ -128,7 +128,7 @@ describe("opening for writing", () => {
     )
   )
 
-  it.live("takes the source of a manifest that is made again from the newest migration only", () =>
+  it.live("takes the source of a rebuilt manifest from the newest migration only", () =>
     live(
       Effect.gen(function* () {
         const { file, ledger, location, manifest } = yield* migrated
@@ -137,13 +137,13 @@ describe("opening for writing", () => {
         const back = yield* migration.rollback(location, { format: "sqlite_v1" })
         yield* migration.migrate(back.path, { format: "sqlite_v1" })
         yield* Effect.scoped(Effect.flatMap(store.writer(location), (writer) => writer.append(later)))
-        // Without its end, so that the end of the first one is the last that is told.
+        // Without its end, so that the end of the first migration is the last event.
         Fs.writeFileSync(ledger, Fs.readFileSync(ledger, "utf8").replace(/[^\n]*\n$/, ""))
         Fs.writeFileSync(manifest, "{")
         yield* write(location)
         const found = Result.getOrThrow(Manifest.decode(Fs.readFileSync(manifest)))
         assert.strictEqual(found.source?.path, Path.basename(back.path))
-        // A session that was created has no source, whatever its ledger tells of the containers before it.
+        // A session that was created has no source, also when its ledger has events of earlier containers.
         yield* store.retire(location)
         yield* Effect.scoped(store.create(location.directory, Sessions.headerLine()))
         Fs.writeFileSync(manifest, "{")
@@ -154,7 +154,7 @@ describe("opening for writing", () => {
       })
     )
   )
-  it.live("behind an older manifest counts every segment, and takes no id twice", () =>
+  it.live("with an older manifest counts every segment, and accepts no id twice", () =>
     live(
       Effect.gen(function* () {
         const { container, directory, ledger, location, manifest, offsets } = yield* inFolder
@@ -175,11 +175,8 @@ describe("opening for writing", () => {
         const segments = Fs.readdirSync(Path.join(container, "segments")).length
         assert.isAbove(segments, 3)
         Fs.writeFileSync(manifest, older)
-        const told = (yield* store.verify(location)).findings.map(({ message }) => message)
-        assert.isTrue(
-          told.some((message) => message.includes("the manifest is older than the segments")),
-          told.join()
-        )
+        const messages = (yield* store.verify(location)).findings.map(({ message }) => message)
+        assert.include(messages.join(), "the manifest is older than the segments")
         const repairs = yield* Effect.scoped(
           Effect.gen(function* () {
             const writer = yield* store.writer(location, { segmentBytes })
@@ -215,7 +212,7 @@ describe("opening for writing", () => {
   )
 
   it.live.each(["missing", "cut short"])(
-    "is refused where a segment before the last one is %s, behind an older manifest",
+    "is refused when a segment before the last one is %s, with an older manifest",
     (how) =>
       live(
         Effect.gen(function* () {
@@ -232,7 +229,7 @@ describe("opening for writing", () => {
               })
             )
           )
-          // Without the rows that would tell of what was acknowledged.
+          // Without the rows of acknowledged entries.
           Fs.truncateSync(offsets, 0)
           const third = segment(container, 3)
           if (how === "missing") Fs.rmSync(third)
@@ -245,7 +242,7 @@ describe("opening for writing", () => {
       )
   )
 
-  it.live("makes a manifest again that does not count its segments without a gap", () =>
+  it.live("rebuilds a manifest whose list of segments has a gap", () =>
     live(
       Effect.gen(function* () {
         const { file, location, manifest } = yield* inFolder
@@ -254,14 +251,11 @@ describe("opening for writing", () => {
         assert.isAbove(found.segments.length, 2)
         Fs.writeFileSync(manifest, Manifest.encode({ ...found, segments: found.segments.toSpliced(1, 1) }))
         const store = yield* SessionStore
-        const told = (yield* store.verify(location)).findings.map(({ message }) => message)
-        assert.isTrue(
-          told.some((message) => message.includes("without a gap")),
-          told.join()
-        )
+        const messages = (yield* store.verify(location)).findings.map(({ message }) => message)
+        assert.include(messages.join(), "without a gap")
         assert.isAbove((yield* write(location)).length, 0)
-        const mended = Result.getOrThrow(Manifest.decode(Fs.readFileSync(manifest)))
-        assert.deepStrictEqual(mended.segments, found.segments.slice(0, -1))
+        const rebuilt = Result.getOrThrow(Manifest.decode(Fs.readFileSync(manifest)))
+        assert.deepStrictEqual(rebuilt.segments, found.segments.slice(0, -1))
         assert.deepStrictEqual((yield* store.verify(location)).findings, [])
       })
     )
@@ -269,7 +263,7 @@ describe("opening for writing", () => {
 })
 
 describe("the ledger", () => {
-  it.live("loses one event to a flipped bit, and verify names its line", () =>
+  it.live("loses one event to a flipped bit, and verify reports its line", () =>
     live(
       Effect.gen(function* () {
         const { ledger, location } = yield* migrated
@@ -299,7 +293,7 @@ describe("the ledger", () => {
     )
   )
 
-  it.live("goes on in the container that takes the place of a retired one", () =>
+  it.live("continues in the container that replaces a retired one", () =>
     live(
       Effect.gen(function* () {
         const { file, location } = yield* migrated
@@ -312,12 +306,12 @@ describe("the ledger", () => {
   )
 })
 
-it.live("a store that was being moved aside when the power went is moved aside by the next one", () =>
+it.live("a store whose retirement was interrupted by a power cut is moved aside by the next one", () =>
   live(
     Effect.gen(function* () {
       const { container, directory, location, marker } = yield* migrated
       const store = yield* SessionStore
-      // As it is between the two renames of a retirement.
+      // The state between the two renames of a retirement.
       Fs.renameSync(marker, `${container}.retired-1.active.json`)
       const before = Files.below(Path.join(container, "segments"))
       yield* Effect.scoped(store.create(directory, Sessions.headerLine()))
@@ -328,7 +322,7 @@ it.live("a store that was being moved aside when the power went is moved aside b
 )
 
 describe("names and ids", () => {
-  it.live("of a session may take so many bytes as a file name has room for, whatever the characters", () =>
+  it.live("of a session may have as many bytes as fit in a file name, with any characters", () =>
     live(
       Effect.gen(function* () {
         for (const [id, isTaken] of [
@@ -372,7 +366,7 @@ describe("names and ids", () => {
     assert.isFalse(isRead({ manifest: "s1.v2/other.json" }))
   })
 
-  it.live("of another session's container are noticed by reader, writer and verify", () =>
+  it.live("of another session's container are reported by reader, writer and verify", () =>
     live(
       Effect.gen(function* () {
         const { container, directory, location, manifest } = yield* migrated
@@ -403,7 +397,7 @@ describe("names and ids", () => {
     )
   )
 
-  it.live("of another session's marker are noticed too", () =>
+  it.live("of another session's marker are reported too", () =>
     live(
       Effect.gen(function* () {
         const { location, marker } = yield* migrated
@@ -420,7 +414,7 @@ describe("names and ids", () => {
     )
   )
 
-  it.live("a damaged marker is a finding, and everything else is looked at all the same", () =>
+  it.live("a damaged marker is a finding, and everything else is still verified", () =>
     live(
       Effect.gen(function* () {
         const { container, location, marker } = yield* migrated
@@ -445,7 +439,7 @@ describe("the file that was migrated", () => {
     { what: "grown" as const, now: grown, grewBy: grown.length - bytes.length },
     { what: "rewritten" as const, now: edited, grewBy: 0 },
     { what: "rewritten" as const, now: both, grewBy: grown.length - bytes.length }
-  ])("tells what was written to it since: $what, $grewBy more bytes", ({ grewBy, now, what }) =>
+  ])("has its later change reported: $what, $grewBy more bytes", ({ grewBy, now, what }) =>
     live(
       Effect.gen(function* () {
         const { file, location } = yield* migrated
@@ -463,7 +457,7 @@ describe("the file that was migrated", () => {
     )
   )
 
-  it.live("is migrated, and rolled back to, also while the manifest must be made again", () =>
+  it.live("is migrated, and rolled back to, also when the manifest must be rebuilt", () =>
     live(
       Effect.gen(function* () {
         const { file, location, manifest } = yield* migrated
@@ -476,7 +470,7 @@ describe("the file that was migrated", () => {
     )
   )
 
-  it.live("has each of its findings once", () =>
+  it.live("has each finding once", () =>
     live(
       Effect.gen(function* () {
         const { file } = yield* inFolder

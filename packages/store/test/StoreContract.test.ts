@@ -1,6 +1,6 @@
 /**
- * The wire contract: the document that other programs validate with is the one our schemas give, what a container holds
- * at each moment of its life is valid by it, and what is not valid by it is refused by our decoders too.
+ * The wire contract: the JSON Schema document is the one that the schemas give, every container is valid by it in each
+ * state, and the decoders refuse what it refuses.
  */
 import * as Fs from "node:fs"
 import * as Path from "node:path"
@@ -28,7 +28,7 @@ const mustBeValid = (container: string, moment: string): Bundle => {
   return bundle
 }
 
-/** The bundle of a container after each step of a life, by the name of the step. */
+/** The bundle of a container after each step, by the name of the step. */
 const life = Effect.gen(function* () {
   const directory = yield* memoryFolder
   const store = yield* SessionStore
@@ -66,12 +66,12 @@ const member = (value: unknown, name: string): unknown =>
   typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined
 
 describe("the contract document", () => {
-  it("is what the schemas give; run `pnpm run contract` when it is not", () => {
+  it("is the one that the schemas give; otherwise run `pnpm run contract`", () => {
     const text = Fs.readFileSync(Contract.file, "utf8")
     assert.strictEqual(text, `${JSON.stringify(StoreContract.document(), null, 2)}\n`)
   })
 
-  it("names the six schemas of the ADR, and the marker that it leaves open", () => {
+  it("has the six schemas of ADR 003, and that of the marker", () => {
     const text = Fs.readFileSync(Contract.file, "utf8")
     const ids = new Set(text.match(/pi\.session_store_v2\.[a-z_]+\.v[0-9]+/g))
     assert.deepStrictEqual(
@@ -90,7 +90,7 @@ describe("the contract document", () => {
 })
 
 describe("a container", () => {
-  it.live("is valid by the document at each moment of its life", () =>
+  it.live("is valid by the document in each state", () =>
     Effect.gen(function* () {
       const bundles = yield* life
       const states = [...bundles].map(([moment, { manifest }]) => `${moment}: ${String(member(manifest, "state"))}`)
@@ -111,7 +111,7 @@ describe("a container", () => {
     })
   )
 
-  it.live("has migration and rollback records that one correlation id links, from the manifest to the marker", () =>
+  it.live("links the records of a migration and its rollback by one correlation id", () =>
     Effect.gen(function* () {
       const {
         active_store,
@@ -148,7 +148,7 @@ describe("a container", () => {
     })
   )
 
-  it.live("takes entries of unknown types with unknown members, and keeps them bit by bit", () =>
+  it.live("accepts entries of unknown types with unknown members, and keeps them byte for byte", () =>
     Effect.gen(function* () {
       const directory = yield* memoryFolder
       const store = yield* SessionStore
@@ -181,7 +181,7 @@ describe("a container", () => {
   )
 })
 
-/** Members that a record may do without. */
+/** Optional members. */
 const OPTIONAL = new Set(["/unterminated", "/active_store"])
 
 describe("what the contract does not allow", () => {
@@ -190,7 +190,7 @@ describe("what the contract does not allow", () => {
     () =>
       Effect.gen(function* () {
         const bundle = (yield* life).get("rolled back to sqlite_v1") ?? assert.fail()
-        // One record of each kind is enough to break.
+        // One record of each kind suffices.
         const small = {
           ...bundle,
           segment_frame: bundle.segment_frame.slice(1, 2),
@@ -215,7 +215,7 @@ describe("what the contract does not allow", () => {
       })
   )
 
-  it.live("is refused in each record on disk by its decoder, though its checksum is right", () =>
+  it.live("is refused in each record on disk by its decoder, also with a valid checksum", () =>
     Effect.gen(function* () {
       const bundles = yield* life
       const samples: { readonly [name: string]: unknown } = {
@@ -231,7 +231,7 @@ describe("what the contract does not allow", () => {
         const payload = name === "segment_frame" ? Buffer.alloc(Number(record.payload_length), 0x61) : undefined
         assert.isDefined(decode(sealed(record, payload)), `${name} as it is`)
         for (const { kind, path, value } of Mutations.of(record)) {
-          // The checksum is made anew, and a frame's length is that of another payload then.
+          // Computes the checksum again; a wrong length would make it that of another payload.
           if (path === "/" && kind !== "unknown member") continue
           if (path === "/crc32" || path === "/payload_length") continue
           const ours = decode(sealed(Object(value), payload)) !== undefined

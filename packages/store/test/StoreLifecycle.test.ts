@@ -1,4 +1,4 @@
-/** One session through everything a store does, as a person would see it. */
+/** One session through every operation of a store. */
 import * as Files from "node:fs"
 import * as Os from "node:os"
 import * as Path from "node:path"

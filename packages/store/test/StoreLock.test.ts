@@ -1,4 +1,4 @@
-/** One writer at a time, readers whenever they like, and no lock that outlives its process: with processes of their own. */
+/** One writer at a time, readers at any time, and no lock that outlives its process; tested with several processes. */
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import { assert, describe, it } from "@effect/vitest"
@@ -26,7 +26,7 @@ describe("a store that another process writes to", () => {
       const other = yield* OtherProcess.start(location, "hold")
       const started = Date.now()
       const refused = yield* Effect.flip(Effect.scoped(store.writer(location)))
-      assert.isBelow(Date.now() - started, 2000, "nobody waits for a lock")
+      assert.isBelow(Date.now() - started, 2000, "no caller waits for a lock")
       assert.strictEqual(refused._tag, "StoreLocked")
       assert.include(refused.message, `process ${other.pid} (storeWriter.ts), since 20`)
       const migration = yield* StoreMigration
@@ -40,7 +40,7 @@ describe("a store that another process writes to", () => {
     }).pipe(Effect.scoped, Effect.provide(Store.live))
   )
 
-  it.live("is had at once by the next one after kill -9, with every entry that was acknowledged", () =>
+  it.live("is opened at once by the next writer after kill -9, with every acknowledged entry", () =>
     Effect.gen(function* () {
       const { location, store } = yield* inFolder
       const acknowledged: Array<string> = []
@@ -56,7 +56,7 @@ describe("a store that another process writes to", () => {
             const writer = yield* store.writer(location)
             assert.isBelow(Date.now() - started, 2000, "no lock is stale")
             assert.isAtLeast(writer.entryCount, acknowledged.length)
-            // What was written and not acknowledged yet may be there, whole.
+            // Whole entries that were not acknowledged yet may be there.
             assert.isAtMost(writer.entryCount, acknowledged.length + round + 1)
           })
         )
@@ -69,7 +69,7 @@ describe("a store that another process writes to", () => {
         assert.deepStrictEqual(
           texts.filter((text) => known.has(text)),
           acknowledged,
-          "all of them, in order"
+          "all acknowledged entries, in order"
         )
         const report = yield* store.verify(location)
         assert.deepStrictEqual(report.findings, [])
@@ -78,7 +78,7 @@ describe("a store that another process writes to", () => {
     }).pipe(Effect.scoped, Effect.provide(Store.live))
   )
 
-  it.live("is read meanwhile, without waiting, as a whole prefix that only grows", () =>
+  it.live("is read without waiting, as a whole prefix that only grows", () =>
     Effect.gen(function* () {
       const { location, store } = yield* inFolder
       const other = yield* OtherProcess.start(location, "append")
@@ -103,7 +103,7 @@ describe("a store that another process writes to", () => {
             return lines.slice(1).map((line) => line.text)
           })
         )
-        assert.isAtLeast(texts.length, before, "what was acknowledged before the reader came is there")
+        assert.isAtLeast(texts.length, before, "entries acknowledged before the reader opened are there")
         assert.isAtLeast(texts.length, longest)
         longest = texts.length
         reads++
@@ -119,7 +119,7 @@ describe("a store that another process writes to", () => {
 })
 
 describe("the lock file", () => {
-  it.live("means nothing by itself: removed, left behind, or with anybody's name in it", () =>
+  it.live("has no effect by itself: removed, left over, or with any holder's name in it", () =>
     Effect.gen(function* () {
       const { directory, location, store } = yield* inFolder
       const lock = Path.join(directory, "s1.lock")
@@ -129,11 +129,11 @@ describe("the lock file", () => {
       assert.isTrue(Fs.existsSync(lock))
       Fs.writeFileSync(`${lock}.holder`, "process 1 (somebody), since long ago\n")
       assert.deepStrictEqual(yield* open, [])
-      assert.isFalse(Fs.existsSync(`${lock}.holder`), "the name goes with the holder")
+      assert.isFalse(Fs.existsSync(`${lock}.holder`), "the holder's name is removed when it ends")
     }).pipe(Effect.scoped, Effect.provide(Store.live))
   )
 
-  it.live("that holds other bytes is a typed error that names it, and readers do not care", () =>
+  it.live("with other bytes is a typed error that names it, and readers ignore it", () =>
     Effect.gen(function* () {
       const { directory, location, store } = yield* inFolder
       const lock = Path.join(directory, "s1.lock")
@@ -149,7 +149,7 @@ describe("the lock file", () => {
     }).pipe(Effect.scoped, Effect.provide(Store.live))
   )
 
-  it.live("is let go of when a writer closes and when its opening fails", () =>
+  it.live("is released when a writer closes and when its opening fails", () =>
     Effect.gen(function* () {
       const { directory, location, store } = yield* inFolder
       const manifest = Path.join(directory, "s1.v2", "segments", "0000000000000001.seg")

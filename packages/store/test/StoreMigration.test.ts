@@ -1,6 +1,6 @@
 /**
- * Migration and rollback: every sound session goes into a container and comes out with the same bytes; every other one is
- * refused and not touched; and whatever is interrupted ends in one of the ADR's three ways.
+ * Migration and rollback: every session of version 3 comes back byte for byte, every other file is refused and unchanged,
+ * and every interruption ends in a state that ADR 003 lists.
  */
 import * as Fs from "node:fs"
 import * as Path from "node:path"
@@ -35,7 +35,7 @@ const payloads = (location: { readonly directory: string; readonly sessionId: st
     })
   )
 
-/** In, read, to SQLite, in again, to JSONL: the bytes at each station. */
+/** Migrates, reads, rolls back to SQLite, migrates again and rolls back to JSONL; compares the bytes at each step. */
 const roundTrip = Effect.fnUntraced(function* (name: string, bytes: Buffer, segmentBytes: number) {
   const directory = yield* memoryFolder
   const file = Path.join(directory, "s.jsonl")
@@ -45,7 +45,7 @@ const roundTrip = Effect.fnUntraced(function* (name: string, bytes: Buffer, segm
   const first = yield* migration.migrate(file, { segmentBytes })
   assert.strictEqual(first.outcome, "migrated", name)
   assert.strictEqual(first.byteLength, bytes.length, name)
-  assert.isTrue((yield* payloads(first.location)).equals(bytes), `${name}: out of the container`)
+  assert.isTrue((yield* payloads(first.location)).equals(bytes), `${name}: from the container`)
   assert.deepStrictEqual((yield* store.verify(first.location)).findings, [], name)
   const database = yield* migration.rollback(first.location, { format: "sqlite_v1" })
   assert.isTrue(database.exported, name)
@@ -58,7 +58,7 @@ const roundTrip = Effect.fnUntraced(function* (name: string, bytes: Buffer, segm
   return first.entryCount
 }, Effect.scoped)
 
-/** The same session as other programs might have left it. */
+/** The same session with other line ends and blank lines. */
 const variants = ({ bytes, name }: Sessions.Sample): ReadonlyArray<Sessions.Sample> => {
   const text = bytes.toString("latin1")
   const lines = text.split("\n")
@@ -134,7 +134,7 @@ describe("a sound session of version 3", () => {
   )
 })
 
-/** No session of version 3: its header is missing, not first, or says another version. */
+/** Files without a header of version 3 in the first line. */
 const OTHERS = new Set([
   "header-not-first.jsonl",
   "header-without-id.jsonl",
@@ -164,7 +164,7 @@ describe("a file of which no container can be made", () => {
     { name: "an empty file", bytes: Buffer.alloc(0) }
   ]
 
-  it.live.each(refusals)("is refused with its findings and not touched: $name", ({ bytes, name }) =>
+  it.live.each(refusals)("is refused with findings and left unchanged: $name", ({ bytes, name }) =>
     Effect.gen(function* () {
       const directory = yield* memoryFolder
       const file = Path.join(directory, "s.jsonl")
@@ -204,7 +204,7 @@ describe("a session that is not sound", () => {
     }
   ])("comes back byte for byte: $name", ({ bytes, name }) => roundTrip(name, bytes, 1).pipe(Effect.provide(Store.live)))
 
-  it.live("tells a parent that its file did not have from one that the store lost", () =>
+  it.live("distinguishes a parent that the file lacked from one that the store lost", () =>
     Effect.gen(function* () {
       const directory = yield* memoryFolder
       const file = Path.join(directory, "s.jsonl")
@@ -221,7 +221,7 @@ describe("a session that is not sound", () => {
       const segment = Path.join(directory, "s1.v2", "segments", "0000000000000001.seg")
       const text = Fs.readFileSync(segment, "utf8")
       assert.include(text, '"entry_id":"b","parent_entry_id":null,"missing_parent_id":"gone",')
-      // The frame of `b` is gone: its child is held against that.
+      // Removes the frame of `b`, the parent of `c`.
       const from = text.indexOf('{"schema"', text.indexOf('"id":"a"'))
       Fs.writeFileSync(segment, text.slice(0, from) + text.slice(text.indexOf('{"schema"', text.indexOf('"id":"b"'))))
       const { findings } = yield* store.verify(location)
@@ -257,7 +257,7 @@ describe("a session that is not sound", () => {
     }).pipe(Effect.scoped, Effect.provide(Store.live))
   )
 
-  it.live("takes no entry that only its file may have", () =>
+  it.live("accepts no appended entry without an id or with an unknown parent", () =>
     Effect.gen(function* () {
       const directory = yield* memoryFolder
       const file = Path.join(directory, "s.jsonl")
@@ -294,7 +294,7 @@ const inFolder = Effect.gen(function* () {
   return { directory, file, location: { directory, sessionId: "s1" }, container: Path.join(directory, "s1.v2") }
 })
 
-/** Another manifest in place of a container's, with a right checksum. */
+/** Rewrites a container's manifest, with a valid checksum. */
 const rewriteManifest = (container: string, changes: Partial<Manifest.Manifest>): void => {
   const file = Path.join(container, "manifest.json")
   const { crc32: _crc32, ...manifest } = JSON.parse(Fs.readFileSync(file, "utf8"))
@@ -331,7 +331,7 @@ describe("a source that is written to during its migration", () => {
           "rollback_planned",
           "rolled_back"
         ])
-        // Nobody writes to it now.
+        // Without further writes the migration succeeds.
         const again = yield* migration.migrate(file)
         assert.deepStrictEqual([again.outcome, again.entryCount], ["migrated", 7])
         assert.isTrue((yield* payloads(location)).equals(Fs.readFileSync(file)))
@@ -347,7 +347,7 @@ describe("a source that is written to during its migration", () => {
 })
 
 describe("a migration that was interrupted", () => {
-  it.live("before its marker: the source is the active store, and the next attempt starts anew", () =>
+  it.live("before its marker: the source is the active store, and the next attempt starts again", () =>
     Effect.gen(function* () {
       const { container, directory, file, location } = yield* inFolder
       // The machine stops at the commit.
@@ -373,9 +373,9 @@ describe("a migration that was interrupted", () => {
         assert.deepStrictEqual(
           yield* phases(location),
           ["planned", "staged", "verified", "planned", "staged", "verified", "completed"],
-          "the first attempt is told too"
+          "the ledger has the first attempt too"
         )
-        assert.isFalse(Fs.existsSync(`${container}.retired-1`), "what never was the active store is not kept as one")
+        assert.isFalse(Fs.existsSync(`${container}.retired-1`), "a container that was never active is not retired")
       }).pipe(Effect.provide(Store.live))
       assert.isAbove(Fs.readdirSync(directory).length, 2)
     }).pipe(Effect.scoped)
@@ -394,13 +394,13 @@ describe("a migration that was interrupted", () => {
   })
 
   it.live.each(["writer", "migrate", "rollback"] as const)(
-    "after its marker: FAILED, and back to the source, by whoever comes first: %s",
+    "after its marker: FAILED, and back to the source, at the next %s",
     (who) =>
       Effect.gen(function* () {
         const { container, file, location } = yield* unfinished
         const store = yield* SessionStore
         const migration = yield* StoreMigration
-        // What Pi wrote in the meantime is no obstacle.
+        // Pi may have written to the source in the meantime.
         Fs.appendFileSync(file, `${later.text}\n`)
         if (who === "migrate") {
           assert.strictEqual((yield* migration.migrate(file)).outcome, "migrated")
@@ -424,11 +424,11 @@ describe("a migration that was interrupted", () => {
         assert.isString(events.at(-1)?.reason)
         const before = Files.below(container)
         yield* Effect.flip(Effect.scoped(store.writer(location)))
-        assert.deepStrictEqual(Files.changed(before, Files.below(container)), [], "asked twice, done once")
+        assert.deepStrictEqual(Files.changed(before, Files.below(container)), [], "a second attempt changes nothing")
       }).pipe(Effect.scoped, Effect.provide(Store.live))
   )
 
-  it.live("with its source gone: FAILED, and a person has two ways out", () =>
+  it.live("with a missing source: FAILED, and a person can restore it or export", () =>
     Effect.gen(function* () {
       for (const way of ["bring it back", "export"] as const) {
         const { container, file, location } = yield* unfinished
@@ -444,7 +444,7 @@ describe("a migration that was interrupted", () => {
         assert.strictEqual((yield* store.verify(location)).state, "FAILED")
         assert.deepStrictEqual((yield* phases(location)).slice(-1), ["rolled_back (failed)"])
         const read = yield* payloads(location)
-        assert.isTrue(read.equals(bytes), "it can be read all the while")
+        assert.isTrue(read.equals(bytes), "it can still be read")
         if (way === "bring it back") {
           Fs.renameSync(`${file}.away`, file)
           assert.strictEqual((yield* Effect.flip(Effect.scoped(store.writer(location))))._tag, "StoreNotActive")
@@ -461,7 +461,7 @@ describe("a migration that was interrupted", () => {
     }).pipe(Effect.scoped, Effect.provide(Store.live))
   )
 
-  it.live("with another file in its source's place: FAILED, and that file is left as it is", () =>
+  it.live("with another file in place of its source: FAILED, and that file is unchanged", () =>
     Effect.gen(function* () {
       const { file, location } = yield* unfinished
       Fs.writeFileSync(file, bytes.toString("utf8").replace('"n":3', '"n":9'))
@@ -472,7 +472,7 @@ describe("a migration that was interrupted", () => {
     }).pipe(Effect.scoped, Effect.provide(Store.live))
   )
 
-  it.live("before it was told to its end: it is completed, and told", () =>
+  it.live("before its last event: it is completed, and the ledger says so", () =>
     Effect.gen(function* () {
       const { container, file, location } = yield* inFolder
       yield* (yield* StoreMigration).migrate(file)
@@ -497,7 +497,7 @@ describe("a container that lost its marker", () => {
     return { ...place, marker, held, store }
   })
 
-  it.live("is not put out of the way by a migration or a new store, and can be made active again", () =>
+  it.live("is not replaced by a migration or a new store, and can be made active again", () =>
     Effect.gen(function* () {
       const { directory, file, held, location, marker, store } = yield* lost
       Fs.rmSync(marker)
@@ -521,25 +521,23 @@ describe("a container that lost its marker", () => {
     }).pipe(Effect.scoped, Effect.provide(Store.live))
   )
 
-  it.live(
-    "to a flipped bit can be made active again too, also with its manifest gone, and the damaged one is kept",
-    () =>
-      Effect.gen(function* () {
-        const { container, held, location, marker, store } = yield* lost
-        const damaged = Buffer.from(
-          Fs.readFileSync(marker).toString("latin1").replace("native_v2", "native_v3"),
-          "latin1"
-        )
-        Fs.writeFileSync(marker, damaged)
-        Fs.rmSync(Path.join(container, "manifest.json"))
-        assert.strictEqual(yield* store.activate(location), "activated")
-        assert.isTrue((yield* payloads(location)).equals(held))
-        assert.isTrue(Fs.readFileSync(`${marker}.damaged-1`).equals(damaged))
-        assert.deepStrictEqual((yield* store.verify(location)).findings, [])
-      }).pipe(Effect.scoped, Effect.provide(Store.live))
+  it.live("to a flipped bit can be made active again, also without a manifest, and the damaged marker is kept", () =>
+    Effect.gen(function* () {
+      const { container, held, location, marker, store } = yield* lost
+      const damaged = Buffer.from(
+        Fs.readFileSync(marker).toString("latin1").replace("native_v2", "native_v3"),
+        "latin1"
+      )
+      Fs.writeFileSync(marker, damaged)
+      Fs.rmSync(Path.join(container, "manifest.json"))
+      assert.strictEqual(yield* store.activate(location), "activated")
+      assert.isTrue((yield* payloads(location)).equals(held))
+      assert.isTrue(Fs.readFileSync(`${marker}.damaged-1`).equals(damaged))
+      assert.deepStrictEqual((yield* store.verify(location)).findings, [])
+    }).pipe(Effect.scoped, Effect.provide(Store.live))
   )
 
-  it.live("is not made active where another store of its session is, or where it was left or is damaged", () =>
+  it.live("is not made active when another store is active, after a rollback, or when it is damaged", () =>
     Effect.gen(function* () {
       const { container, location, marker, store } = yield* lost
       const kept = Fs.readFileSync(marker)
@@ -562,35 +560,37 @@ describe("a container that lost its marker", () => {
 })
 
 describe("a rollback", () => {
-  it.live(
-    "keeps what was appended since, leaves the source as it was, and the ledger outlives the next migration",
-    () =>
-      Effect.gen(function* () {
-        const { file, location } = yield* inFolder
-        const store = yield* SessionStore
-        const migration = yield* StoreMigration
-        yield* migration.migrate(file)
-        yield* Effect.scoped(Effect.flatMap(store.writer(location), (writer) => writer.append(later)))
-        const back = yield* migration.rollback(location, { reason: "to see it" })
-        assert.isTrue(back.exported)
-        assert.notStrictEqual(back.path, file)
-        assert.isTrue(Fs.readFileSync(file).equals(bytes))
-        assert.strictEqual(Fs.readFileSync(back.path, "utf8"), `${bytes.toString("utf8")}${later.text}\n`)
-        assert.strictEqual((yield* migration.migrate(back.path)).outcome, "migrated")
-        const twice = yield* migration.rollback(location)
-        assert.deepStrictEqual([twice.exported, twice.path], [false, back.path], "nothing was appended: back to it")
-        const cycle = ["planned", "staged", "verified", "completed", "rollback_planned", "rolled_back"]
-        assert.deepStrictEqual(yield* phases(location), [...cycle, ...cycle])
-        const events = yield* migration.ledger(location)
-        assert.strictEqual(events[4]?.reason, "to see it")
-        assert.strictEqual(new Set(events.slice(0, 6).map((event) => event.correlation_id)).size, 1)
-        assert.strictEqual(new Set(events.map((event) => event.correlation_id)).size, 2)
-        const inactive = yield* store.inactive(location)
-        assert.deepStrictEqual(inactive, [file])
-      }).pipe(Effect.scoped, Effect.provide(Store.live))
+  it.live("exports appended entries, leaves the source unchanged, and the next container keeps the ledger", () =>
+    Effect.gen(function* () {
+      const { file, location } = yield* inFolder
+      const store = yield* SessionStore
+      const migration = yield* StoreMigration
+      yield* migration.migrate(file)
+      yield* Effect.scoped(Effect.flatMap(store.writer(location), (writer) => writer.append(later)))
+      const back = yield* migration.rollback(location, { reason: "to see it" })
+      assert.isTrue(back.exported)
+      assert.notStrictEqual(back.path, file)
+      assert.isTrue(Fs.readFileSync(file).equals(bytes))
+      assert.strictEqual(Fs.readFileSync(back.path, "utf8"), `${bytes.toString("utf8")}${later.text}\n`)
+      assert.strictEqual((yield* migration.migrate(back.path)).outcome, "migrated")
+      const twice = yield* migration.rollback(location)
+      assert.deepStrictEqual(
+        [twice.exported, twice.path],
+        [false, back.path],
+        "without new entries it returns to the same file"
+      )
+      const cycle = ["planned", "staged", "verified", "completed", "rollback_planned", "rolled_back"]
+      assert.deepStrictEqual(yield* phases(location), [...cycle, ...cycle])
+      const events = yield* migration.ledger(location)
+      assert.strictEqual(events[4]?.reason, "to see it")
+      assert.strictEqual(new Set(events.slice(0, 6).map((event) => event.correlation_id)).size, 1)
+      assert.strictEqual(new Set(events.map((event) => event.correlation_id)).size, 2)
+      const inactive = yield* store.inactive(location)
+      assert.deepStrictEqual(inactive, [file])
+    }).pipe(Effect.scoped, Effect.provide(Store.live))
   )
 
-  it.live("whose file is gone again: FAILED, and a person has two ways out", () =>
+  it.live("whose file is missing: FAILED, and a person can restore it or export", () =>
     Effect.gen(function* () {
       for (const way of ["bring it back", "export"] as const) {
         const { container, location } = yield* inFolder
@@ -601,8 +601,10 @@ describe("a rollback", () => {
         const { path } = yield* migration.rollback(location)
         const held = Fs.readFileSync(path)
         Fs.renameSync(path, `${path}.away`)
-        const told = (yield* store.verify(location)).findings.map(({ invariant, message }) => `${invariant} ${message}`)
-        assert.deepStrictEqual(told, [`INV-007 the active store, ${Path.basename(path)}, is not there`])
+        const found = (yield* store.verify(location)).findings.map(
+          ({ invariant, message }) => `${invariant} ${message}`
+        )
+        assert.deepStrictEqual(found, [`INV-007 the active store, ${Path.basename(path)}, is not there`])
         for (let times = 0; times < 2; times++) {
           for (const failed of [
             yield* Effect.flip(Effect.scoped(store.writer(location))),
@@ -629,12 +631,12 @@ describe("a rollback", () => {
     }).pipe(Effect.scoped, Effect.provide(Store.live))
   )
 
-  it.live("goes back to the source itself only while that holds everything", () =>
+  it.live("returns to the source itself only while it holds every entry", () =>
     Effect.gen(function* () {
       const { file, location } = yield* inFolder
       const migration = yield* StoreMigration
       yield* migration.migrate(file)
-      // Somebody wrote to the file that is not the store any more.
+      // Another program writes to the inactive file.
       Fs.appendFileSync(file, `${later.text}\n`)
       assert.strictEqual((yield* migration.migrate(file)).sourceGrewBy, later.text.length + 1)
       const back = yield* migration.rollback(location)
@@ -644,14 +646,14 @@ describe("a rollback", () => {
     }).pipe(Effect.scoped, Effect.provide(Store.live))
   )
 
-  it.live("that was interrupted after its marker is finished by whoever comes next", () =>
+  it.live("that was interrupted after its marker is finished by the next opening", () =>
     Effect.gen(function* () {
       const { container, file, location } = yield* inFolder
       const store = yield* SessionStore
       const migration = yield* StoreMigration
       yield* migration.migrate(file)
       yield* migration.rollback(location)
-      // As it was between the rename of the marker and the writing of the manifest.
+      // The state between the rename of the marker and the write of the manifest.
       rewriteManifest(container, { state: "CHECKPOINTED" })
       const ledger = Path.join(container, "migrations", "ledger.jsonl")
       const lines = Fs.readFileSync(ledger, "utf8").split("\n").slice(0, 5)

@@ -1,6 +1,6 @@
 /**
- * Random work with a store beside a model that cannot be wrong: an array of lines, read by core's Session, SessionTree
- * and SessionContext. `PI_SESSIONS_SEED=<seed> PI_SESSIONS_WALKS=1` repeats one sequence.
+ * Random operations on a store, compared with a simple model: an array of lines, read by core's Session, SessionTree and
+ * SessionContext. `PI_SESSIONS_SEED=<seed> PI_SESSIONS_WALKS=1` repeats one sequence.
  */
 import * as Fs from "node:fs"
 import * as Path from "node:path"
@@ -25,15 +25,15 @@ import * as settings from "./support/settings.ts"
 import * as Store from "./support/storeLayer.ts"
 
 const same = (ours: unknown, expected: unknown, name: string): void => {
-  // The assertion is slow even where it succeeds.
+  // The assertion is slow even when it succeeds.
   if (!Util.isDeepStrictEqual(ours, expected)) assert.deepStrictEqual(ours, expected, name)
 }
 
-/** Entries of every kind, with ids in every script, that stand anywhere in the tree. */
+/** Entries of every type, with ids in every script, anywhere in the tree. */
 class Model {
   readonly random: SeededRandom.SeededRandom
   readonly #messages: RandomMessage.RandomMessages
-  /** The file as it would be. */
+  /** The session as a file. */
   bytes: Buffer
   readonly entries: Array<SessionEntry>
   readonly sessionId: string
@@ -61,7 +61,7 @@ class Model {
     return this.entries[this.random.int(this.entries.length)]?.id ?? null
   }
 
-  /** An entry that may follow; `after` stands for one that is not appended yet. */
+  /** A possible next entry, after the last one or after `after`, which is not appended yet. */
   next(after?: string | null): SessionEntry {
     const { random } = this
     const last = after === undefined ? (this.entries.at(-1)?.id ?? null) : after
@@ -161,7 +161,7 @@ const sequence = Effect.fnUntraced(function* (seed: number, start: Buffer | unde
         const entry = yield* reader.entry(seq)
         assert.strictEqual(entry.text, expected.text, where())
         assert.strictEqual((yield* reader.entryById(expected.id ?? "")).text, expected.text, where())
-        // Blank lines of a migrated file lie beside their entries.
+        // A migrated file may have blank lines.
         if (start === undefined) assert.strictEqual(entry.line, seq + 1, where())
       }
     }
@@ -357,11 +357,11 @@ describe("a store and its model", () => {
     )
   })
 
-  it.live("agree on a session that is created here", () =>
+  it.live("agree on a session that is created in its store", () =>
     run("created", [undefined], SEQUENCES).pipe(Effect.provide(Store.live))
   )
 
-  it.live("agree on sessions of both Pis that are migrated, with blank lines and without a final newline too", () =>
+  it.live("agree on migrated sessions of both Pis, also with blank lines and without a final newline", () =>
     Effect.gen(function* () {
       const walks = yield* Effect.forEach(PiVersion.versions, (version) =>
         Sessions.walks(version, settings.walks({ test: 1, campaign: 20 }))

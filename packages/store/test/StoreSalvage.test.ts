@@ -1,4 +1,4 @@
-/** What is left of a store that has lost acknowledged entries: it is not opened as if it were whole, and gives what it has. */
+/** Stores that lost acknowledged entries: opening refuses them, and salvage returns what they still have. */
 import * as Files from "node:fs"
 import * as Path from "node:path"
 import { assert, describe, it } from "@effect/vitest"
@@ -26,7 +26,7 @@ const entries = Array.from({ length: ENTRIES }, (_, n) =>
 )
 const lines = [header, ...entries].map((line) => `${line.text}\n`)
 
-/** A store of several segments; the last one is not sealed, and its rows are written. */
+/** A store of several segments; the last one is not sealed, and has its index rows. */
 const makeStore = Effect.gen(function* () {
   const directory = yield* memoryFolder
   const store = yield* SessionStore
@@ -54,7 +54,7 @@ const snapshot = (directory: string) =>
     .map((name) => `${name} ${Files.readFileSync(Path.join(directory, name), "hex")}`)
 
 describe("salvage", () => {
-  it.live("gives every line of a sound store, without index, manifest and marker too", () =>
+  it.live("returns every line of a sound store, also without index, manifest and marker", () =>
     Effect.gen(function* () {
       const { layout, location, segments } = yield* makeStore
       assert.isAbove(segments.length, 2)
@@ -66,7 +66,7 @@ describe("salvage", () => {
     }).pipe(Effect.scoped, Effect.provide(Store.live))
   )
 
-  it.live("loses with a flipped byte the line it is in, and says where", () =>
+  it.live("loses only the line with a flipped byte, and reports its position", () =>
     Effect.gen(function* () {
       const { layout, segments } = yield* makeStore
       const random = SeededRandom.make(1)
@@ -121,7 +121,7 @@ it.live("a segment with damage in each frame is read once, by salvage and by ver
   }).pipe(Effect.scoped, Effect.provide(WatchedFiles.counting(counts)))
 })
 
-describe("acknowledged entries that are not whole any more", () => {
+describe("acknowledged entries that were damaged", () => {
   for (const [how, damage] of [
     [
       "a flipped byte",
@@ -131,7 +131,7 @@ describe("acknowledged entries that are not whole any more", () => {
     ["a file cut short", (bytes: Buffer) => bytes.subarray(0, bytes.length - 1)],
     ["a file cut between two frames", (bytes: Buffer) => bytes.subarray(0, bytes.indexOf('{"schema"', 1))]
   ] as const) {
-    it.live(`are not taken for a torn append: ${how} in the segment that is not sealed`, () =>
+    it.live(`are not taken for a torn append: ${how} in the open segment`, () =>
       Effect.gen(function* () {
         const { location, segments } = yield* makeStore
         const store = yield* SessionStore

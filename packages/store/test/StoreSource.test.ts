@@ -1,4 +1,4 @@
-/** Sessions in containers and sessions in files, listed and read alike, each of them once. */
+/** Sessions in containers, databases and files are listed once each, and read alike. */
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import { DatabaseSync } from "node:sqlite"
@@ -76,7 +76,7 @@ describe("a session with a container", () => {
         const { location } = yield* migration.migrate(file)
         const back = yield* migration.rollback(location, { format: "sqlite_v1" })
         assert.deepStrictEqual(yield* listed(directory), [back.path])
-        // By another name, which tells nothing of its format.
+        // With an extension that does not show its format.
         const other = yield* memoryFolder
         const database = Path.join(other, name)
         Fs.copyFileSync(back.path, database)
@@ -97,7 +97,7 @@ describe("a session with a container", () => {
       }).pipe(Effect.scoped, Effect.provide(Store.live))
   )
 
-  it.live("is listed once beside another file of it that no migration knows of", () =>
+  it.live("is listed once beside another of its files that was never migrated", () =>
     Effect.gen(function* () {
       const directory = yield* memoryFolder
       const bytes = Sessions.fileOf(Sessions.headerLine(), Sessions.chain(5))
@@ -111,7 +111,7 @@ describe("a session with a container", () => {
       assert.deepStrictEqual(yield* listed(directory), [Path.join(directory, "s1.v2"), another])
       const back = yield* (yield* StoreMigration).rollback({ directory, sessionId: "s1" })
       assert.deepStrictEqual(yield* listed(directory), [back.path, another].toSorted())
-      // What is not there cannot stand for them.
+      // A missing container does not hide the files.
       Fs.rmSync(back.path)
       assert.deepStrictEqual(
         yield* listed(directory),
@@ -120,7 +120,7 @@ describe("a session with a container", () => {
     }).pipe(Effect.scoped, Effect.provide(Store.live))
   )
 
-  it.live("gives the header, the lines and the session that its file gives", () =>
+  it.live("has the same header, lines and session as its file", () =>
     Effect.gen(function* () {
       const { files, root } = yield* folder
       const before = new Map(files.map((file) => [file, Fs.readFileSync(file)]))
@@ -150,7 +150,7 @@ describe("a session with a container", () => {
     }).pipe(Effect.scoped, Effect.provide(Store.live))
   )
 
-  it.live("that cannot be read is told, and the others are listed all the same", () =>
+  it.live("that cannot be read is reported, and the others are listed", () =>
     Effect.gen(function* () {
       const { directory, files, root } = yield* folder
       const { location } = yield* (yield* StoreMigration).migrate(files[0] ?? "")
@@ -160,7 +160,7 @@ describe("a session with a container", () => {
         skipped.map(({ path }) => path),
         [Path.join(directory, `${location.sessionId}.v2`)]
       )
-      // Which store is the active one is not known: the file is better than nothing.
+      // The active store is unknown, so the file is listed.
       assert.deepStrictEqual(
         sessions.map(({ path }) => path),
         files
@@ -168,7 +168,7 @@ describe("a session with a container", () => {
     }).pipe(Effect.scoped, Effect.provide(Store.live))
   )
 
-  it.live("is nothing to list while it is being built, or when it is not the active store", () =>
+  it.live("is not listed while it is being built, or when it is not the active store", () =>
     Effect.gen(function* () {
       const { directory, files, root } = yield* folder
       Fs.mkdirSync(Path.join(directory, "s1.v2.staging-1", "segments"), { recursive: true })
@@ -180,7 +180,7 @@ describe("a session with a container", () => {
 })
 
 describe("a database of lines", () => {
-  it.live("is listed and read like the file that it was made from; other databases are not", () =>
+  it.live("is listed and read like its file; other databases are not listed", () =>
     Effect.gen(function* () {
       const { files, root } = yield* folder
       const [file = ""] = files

@@ -1,4 +1,4 @@
-/** The state machine against the ADR's own lines, copied by hand from "State machine and invariants". */
+/** The state machine, compared with the list in docs/adr/003-session-store-v2.md, copied by hand. */
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 import { StoreState, TRANSITIONS, isAllowed, transition } from "../src/StoreState.ts"
@@ -28,7 +28,7 @@ const states = StoreState.literals
 const pairs = states.flatMap((from) => states.map((to) => ({ from, to })))
 
 describe("the states of a store", () => {
-  it("are the nine of the ADR, in its order", () => {
+  it("are the nine of ADR 003, in its order", () => {
     assert.deepStrictEqual(
       [...states],
       ADR.trim()

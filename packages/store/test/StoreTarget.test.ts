@@ -32,7 +32,7 @@ const held = (directory: string) =>
 const text = (session: Session.Session) => Buffer.from(Session.toBytes(session)).toString("utf8")
 
 describe("a session written to a store", () => {
-  it.live("is created, unchanged, extended, and left where the store is ahead", () =>
+  it.live("is created, unchanged or extended, and a store with more entries is kept", () =>
     Effect.gen(function* () {
       const directory = Path.join(yield* memoryFolder, "a", "b")
       const path = Path.join(directory, "s1.v2")
@@ -51,7 +51,7 @@ describe("a session written to a store", () => {
     }).pipe(Effect.scoped, Effect.provide(Store.live))
   )
 
-  it.live("is refused where the store went another way, and with force that one is kept aside", () =>
+  it.live("is refused by a store with other entries; with force that store is moved aside", () =>
     Effect.gen(function* () {
       const directory = yield* memoryFolder
       const path = Path.join(directory, "s1.v2")
@@ -77,7 +77,7 @@ describe("a session written to a store", () => {
     }).pipe(Effect.scoped, Effect.provide(Store.live))
   )
 
-  it.live("is refused without a header, and while somebody else writes", () =>
+  it.live("is refused without a header, and while another writer has the store", () =>
     Effect.gen(function* () {
       const directory = yield* memoryFolder
       const nothing = yield* Effect.flip(
@@ -98,7 +98,7 @@ describe("a session written to a store", () => {
     }).pipe(Effect.scoped, Effect.provide(Store.live))
   )
 
-  it.live("that cannot be stored is refused before anything is made or moved aside, with force too", () =>
+  it.live("that cannot be stored is refused before anything is created or moved aside, also with force", () =>
     Effect.gen(function* () {
       const directory = yield* memoryFolder
       const orphan = sessionOf(2, [Sessions.entryLine("x", "nobody")])
@@ -117,7 +117,7 @@ describe("a session written to a store", () => {
     }).pipe(Effect.scoped, Effect.provide(Store.live))
   )
 
-  it.live("keeps every entry of a session that was damaged, as an entry of its own", () =>
+  it.live("keeps every entry of a damaged session as an entry of its own", () =>
     Effect.gen(function* () {
       const directory = yield* memoryFolder
       const lines = [Sessions.headerLine(), ...entries].map((line) => line.text)

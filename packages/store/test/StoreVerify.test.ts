@@ -10,7 +10,7 @@ import * as settings from "./support/settings.ts"
 import * as Store from "./support/storeLayer.ts"
 
 describe("verify beside a writer at work", () => {
-  it.effect("finds nothing in any order of their calls", () =>
+  it.effect("finds nothing in any interleaving", () =>
     Effect.gen(function* () {
       const store = yield* SessionStore
       const writer = yield* store.create("/d", Sessions.headerLine(), { segmentBytes: 1500 })
@@ -39,18 +39,18 @@ describe("verify beside a writer at work", () => {
       const store = yield* SessionStore
       yield* Effect.scoped(store.create(directory, Sessions.headerLine()))
       const other = yield* OtherProcess.start(location, "append")
-      const told = new Map<string, number>()
+      const findings = new Map<string, number>()
       let rounds = 0
       while (other.acknowledged().length < settings.walks({ test: 300, campaign: 10_000 })) {
         for (const { invariant, message } of (yield* store.verify(location)).findings) {
           const what = `${invariant}: ${message.replaceAll(/p?[0-9-]+/g, "#")}`
-          told.set(what, (told.get(what) ?? 0) + 1)
+          findings.set(what, (findings.get(what) ?? 0) + 1)
         }
         rounds++
       }
       yield* other.kill
       settings.note(`StoreVerify: ${rounds} times beside another process, ${other.acknowledged().length} entries`)
-      assert.deepStrictEqual([...told], [])
+      assert.deepStrictEqual([...findings], [])
     }).pipe(Effect.scoped, Effect.provide(Store.live))
   )
 })

@@ -1,4 +1,4 @@
-/** What a writer promises to those who share it, and to those who come after it. */
+/** A writer that several fibers share, and the store after it was closed. */
 import * as Files from "node:fs"
 import * as Path from "node:path"
 import { assert, describe, it } from "@effect/vitest"
@@ -24,7 +24,7 @@ const live = <A, E>(use: (directory: string) => Effect.Effect<A, E, SessionStore
   Effect.flatMap(memoryFolder, use).pipe(Effect.scoped, Effect.provide(Store.live))
 
 describe("StoreWriter", () => {
-  it.live("writes nothing once its scope has closed, for its lock is gone", () =>
+  it.live("writes nothing after its scope has closed, because its lock is released", () =>
     live((directory) =>
       Effect.gen(function* () {
         const store = yield* SessionStore
@@ -46,13 +46,13 @@ describe("StoreWriter", () => {
     )
   )
 
-  it.live("gives each of a group its own answer: what fails for one is no acknowledgement of another", () =>
+  it.live("answers each request of a group by itself: a refused one does not affect the others", () =>
     live((directory) =>
       Effect.gen(function* () {
         const store = yield* SessionStore
         const writer = yield* store.create(directory, header)
         yield* writer.appendAll(entries(0, 3))
-        // The first holds the turn while the container goes, so that the others wait together.
+        // The first one has its turn while the container is removed, so that the others wait together.
         const first = yield* Effect.forkChild(Effect.exit(writer.appendAll(entries(3, 200, 4000))))
         yield* Effect.yieldNow
         Files.renameSync(Path.join(directory, "s.v2"), Path.join(directory, "gone"))
@@ -67,7 +67,7 @@ describe("StoreWriter", () => {
     )
   )
 
-  it.live("rolls segments inside a group, and retries a long one in no time", () =>
+  it.live("rolls segments inside a group, and retries a long one without writing", () =>
     live((directory) =>
       Effect.gen(function* () {
         const store = yield* SessionStore
@@ -85,25 +85,27 @@ describe("StoreWriter", () => {
     )
   )
 
-  it.live.each(["removed", "replaced by an older copy"])("goes on when its index was %s: it is made again", (how) =>
-    live((directory) =>
-      Effect.gen(function* () {
-        const store = yield* SessionStore
-        const writer = yield* store.create(directory, header)
-        const index = Path.join(directory, "s.v2/index")
-        const offsets = Path.join(index, "offsets.jsonl")
-        yield* writer.appendAll(entries(0, 3))
-        yield* writer.checkpoint()
-        Files.copyFileSync(offsets, Path.join(directory, "older"))
-        yield* writer.appendAll(entries(3, 5))
-        yield* writer.checkpoint()
-        if (how === "removed") Files.rmSync(index, { recursive: true })
-        else Files.renameSync(Path.join(directory, "older"), offsets)
-        yield* writer.appendAll(entries(5, 9))
-        yield* writer.checkpoint()
-        const report = yield* store.verify({ directory, sessionId: "s" })
-        assert.deepStrictEqual([report.findings, report.entryCount, report.state], [[], 9, "CHECKPOINTED"])
-      })
-    )
+  it.live.each(["removed", "replaced by an older copy"])(
+    "continues when its index was %s: it rebuilds the index",
+    (how) =>
+      live((directory) =>
+        Effect.gen(function* () {
+          const store = yield* SessionStore
+          const writer = yield* store.create(directory, header)
+          const index = Path.join(directory, "s.v2/index")
+          const offsets = Path.join(index, "offsets.jsonl")
+          yield* writer.appendAll(entries(0, 3))
+          yield* writer.checkpoint()
+          Files.copyFileSync(offsets, Path.join(directory, "older"))
+          yield* writer.appendAll(entries(3, 5))
+          yield* writer.checkpoint()
+          if (how === "removed") Files.rmSync(index, { recursive: true })
+          else Files.renameSync(Path.join(directory, "older"), offsets)
+          yield* writer.appendAll(entries(5, 9))
+          yield* writer.checkpoint()
+          const report = yield* store.verify({ directory, sessionId: "s" })
+          assert.deepStrictEqual([report.findings, report.entryCount, report.state], [[], 9, "CHECKPOINTED"])
+        })
+      )
   )
 })

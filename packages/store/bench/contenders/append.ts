@@ -1,6 +1,6 @@
 /**
- * One contender of store.bench.ts: appends, `WHICH GROUP ROUNDS DIRECTORY`; `bare` writes and syncs the same bytes. As
- * many rounds go before those that are timed, so that a writer at work is measured and not its start.
+ * One contender of store.bench.ts: appends, `WHICH GROUP ROUNDS DIRECTORY`; `bare` writes and syncs the same bytes. Runs
+ * as many rounds before the timed ones, to exclude the start.
  */
 import * as Files from "node:fs"
 import * as Path from "node:path"

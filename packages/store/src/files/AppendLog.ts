@@ -1,8 +1,7 @@
 /**
- * A file that only grows, through one writer that knows how much of it is durable. What a failed write left behind the
- * durable end is cut off before the next one, so that two records can never fuse; after a failed fsync nothing written
- * since the last good one is taken as durable, whatever a later fsync says. A file that lost its name to another one is
- * not written to any more, and neither is the one in its place: what that holds is for recovery to say.
+ * An append-only file whose writer knows how much of it is durable. Bytes of a failed write are cut off before the next
+ * write, so that two records never fuse. After a failed fsync, nothing written since the last good one counts as durable,
+ * even if a later fsync succeeds. Once the file's name leads to another file, neither file is written: recovery decides.
  */
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
@@ -21,16 +20,16 @@ export class AppendLog {
   #written: number
   /** The file may hold more than `#written` bytes. */
   #trailing = false
-  /** The handle saw a failed fsync: its unsynced pages may be gone although they read well. */
+  /** An fsync of this handle failed: unsynced pages may be lost although they can be read. */
   #distrusted = false
   /** The file's name may not be durable. */
   #unnamed: boolean
-  /** Of the open file, and of the last one. */
+  /** Identity of the open file, or of the last one. */
   #identity: FileIdentity.FileIdentity | undefined
-  /** Another file has the name, or none. */
+  /** Set once the name leads to another file or to none. */
   #lost: StoreIoError | undefined
 
-  /** `length` bytes of the file are durable; with `created` there is none, or none that counts. */
+  /** `length` bytes of the file are durable. With `created` the file is created anew. */
   constructor(path: Path.Path, file: string, length: number, created: boolean) {
     this.path = file
     this.#directory = path.dirname(file)
@@ -49,18 +48,18 @@ export class AppendLog {
     return this.#written
   }
 
-  /** Whether the name of the file led elsewhere once: nothing can be written any more. */
+  /** Whether the file lost its name; every further write fails. */
   get isLost(): boolean {
     return this.#lost !== undefined
   }
 
-  /** Forgets what was written since the last successful `commit`. */
+  /** Discards what was written since the last successful `commit`. */
   rewind(): void {
     if (this.#written !== this.#durable) this.#trailing = true
     this.#written = this.#durable
   }
 
-  /** Writes after what was written before. When it fails, nothing of it is taken as written. */
+  /** Appends bytes. A failed write counts as not written. */
   readonly write = Effect.fnUntraced({ self: this }, function* (this: AppendLog, bytes: Uint8Array): Effect.fn.Return<
     void,
     StoreIoError,
@@ -74,7 +73,7 @@ export class AppendLog {
     this.#written += bytes.length
   })
 
-  /** Makes all that was written durable. When it fails, what was written since the last success must be written again. */
+  /** Makes all written bytes durable. After a failure, bytes since the last success must be written again. */
   readonly commit = Effect.fnUntraced({ self: this }, function* (this: AppendLog): Effect.fn.Return<
     void,
     StoreIoError,
@@ -96,14 +95,14 @@ export class AppendLog {
   })
 
   /**
-   * Takes out what a failure left, if the disk lets it: who reads the file next could not know that it was refused, nor
-   * that it may never become durable. Without success the next write does it.
+   * Cuts off what a failure left, if the disk allows it, because the next reader would take it for durable. Otherwise the
+   * next write does it.
    */
   readonly tidy = Effect.suspend(() =>
     this.#trailing || this.#distrusted ? Effect.ignore(this.#prepare()) : Effect.void
   )
 
-  /** Closes the file, tidied; it is opened again when needed. */
+  /** Tidies and closes the file. It is opened again when needed. */
   readonly close = Effect.suspend(() =>
     Effect.andThen(
       this.tidy,
@@ -139,14 +138,14 @@ export class AppendLog {
     return opened
   })
 
-  /** Opens the file, in place of a handle that is not trusted any more; it must be the same file. */
+  /** Opens the file again after a failed fsync, or for the first time. It must be the same file. */
   readonly #open = Effect.fnUntraced({ self: this }, function* (this: AppendLog): Effect.fn.Return<
     OpenFile,
     StoreIoError,
     FileSystem.FileSystem
   > {
     const fs = yield* FileSystem.FileSystem
-    // A name whose directory could not be synced is made anew: the failed sync may have forgotten it.
+    // A file whose name could not be synced is created again: the failed sync may have dropped the name.
     if (this.#distrusted && this.#unnamed) {
       if (this.#opened !== undefined) yield* this.#stillNamed()
       yield* Effect.ignore(this.#closeFile())
@@ -166,7 +165,7 @@ export class AppendLog {
       yield* Effect.ignore(opened.close)
       return yield* checked.failure
     }
-    // Closed only now: while it was open, no other file could have its identity.
+    // Closed only now: while a file is open, no other file can have its identity.
     yield* Effect.ignore(this.#closeFile())
     const { dev, ino } = checked.success
     this.#identity = { dev, ino }
@@ -174,7 +173,7 @@ export class AppendLog {
     return opened
   })
 
-  /** A file that lost its name takes bytes and syncs them as before, and nobody ever reads them. */
+  /** Fails when the file lost its name: it would still accept writes that no reader finds. */
   readonly #stillNamed = Effect.fnUntraced({ self: this }, function* (this: AppendLog): Effect.fn.Return<
     void,
     StoreIoError,

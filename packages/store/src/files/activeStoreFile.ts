@@ -12,7 +12,7 @@ import { nowInstant, otherSession } from "./manifestFile.ts"
 
 type Needs = FileSystem.FileSystem | Path.Path
 
-/** The marker; undefined for a session that never had a store. One that names another session is damage. */
+/** The marker; undefined for a session that never had a store. A marker of another session is damage. */
 export const readActive = Effect.fnUntraced(function* (
   location: StoreLayout.StoreLocation
 ): Effect.fn.Return<ActiveStore.ActiveStore | undefined, StoreIoError | StoreDamaged, Needs> {
@@ -28,13 +28,13 @@ export const readActive = Effect.fnUntraced(function* (
   return decoded.success
 })
 
-/** Makes the marker durable as it is read now. */
+/** Makes the marker that is read now durable. */
 export const settleActive = Effect.fnUntraced(function* (location: StoreLayout.StoreLocation) {
   const { active } = StoreLayout.names(yield* Path.Path, location)
   yield* settleName(`${active}.tmp`, active)
 })
 
-/** Makes another store the active one: the commit of a cutover, and of a rollback. */
+/** Makes another store the active one. This is the commit of a migration and of a rollback. */
 export const moveActive = Effect.fnUntraced(function* (
   location: StoreLayout.StoreLocation,
   to: Pick<ActiveStore.ActiveStore, "active" | "path" | "correlation_id">

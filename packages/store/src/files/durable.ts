@@ -1,6 +1,6 @@
 /**
- * File work of the store over Effect's FileSystem: every failure becomes a StoreIoError, a close that fails too; writes
- * go on until all bytes are written; and nothing counts as durable before its fsync succeeded.
+ * File operations of the store. Every failure becomes a StoreIoError, also a failed close. Writes continue until all bytes
+ * are written. Nothing counts as durable before its fsync succeeded.
  */
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -10,16 +10,17 @@ import * as Path from "effect/Path"
 import * as PlatformError from "effect/PlatformError"
 import * as Scope from "effect/Scope"
 import { StoreIoError, fromPlatform } from "../StoreError.ts"
+import { numberOf } from "../StoreLayout.ts"
 import { asBuffer } from "../wire/checkedLine.ts"
 
-/** An open file that is closed by `close` and tells when that fails. */
+/** An open file. `close` fails when closing fails. */
 export interface OpenFile {
   readonly file: FileSystem.File
   readonly path: string
   readonly close: Effect.Effect<void, StoreIoError>
 }
 
-/** A failing close comes as a defect from Effect's own files. */
+/** Effect's own files report a failing close as a defect. */
 const closeErrors =
   (path: string) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | StoreIoError, R> =>
@@ -41,7 +42,7 @@ export const openFile = Effect.fnUntraced(function* (
   return { file, path, close: Scope.close(scope, Exit.void).pipe(closeErrors(path)) }
 }, Effect.uninterruptible)
 
-/** Opens a file for the length of `use`. */
+/** Opens a file while `use` runs. */
 export const withFile = <A, E, R>(
   path: string,
   flag: FileSystem.OpenFlag,
@@ -53,10 +54,10 @@ export const withFile = <A, E, R>(
     (opened, exit) => (Exit.isSuccess(exit) ? Effect.orDie(opened.close) : Effect.ignore(opened.close))
   ).pipe(Effect.catchDefect((defect) => (defect instanceof StoreIoError ? Effect.fail(defect) : Effect.die(defect))))
 
-/** Node takes no more than 2 GiB in one call. */
+/** Node accepts at most 2 GiB per call. */
 const WRITE_BYTES = 1 << 30
 
-/** Writes all of `bytes` where the file's cursor stands: `write` may take less than it was given. */
+/** Writes all of `bytes` at the file's cursor, also after short writes. */
 export const writeFully = Effect.fnUntraced(function* (
   file: FileSystem.File,
   path: string,
@@ -76,10 +77,10 @@ export const writeFully = Effect.fnUntraced(function* (
 export const sync = (file: FileSystem.File, path: string): Effect.Effect<void, StoreIoError> =>
   file.sync.pipe(Effect.mapError(fromPlatform(path, "sync")))
 
-/** Makes what was done to the names in a directory survive a power loss. */
+/** Makes changes of names in a directory durable. */
 export const syncDirectory = (directory: string) => withFile(directory, "r", (handle) => sync(handle, directory))
 
-/** Makes a directory, and its name durable. No failure when it is there. */
+/** Creates a directory, unless it exists, and makes its name durable. */
 export const makeDirectory = Effect.fnUntraced(function* (directory: string) {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
@@ -89,7 +90,7 @@ export const makeDirectory = Effect.fnUntraced(function* (directory: string) {
   yield* syncDirectory(path.dirname(directory))
 })
 
-/** The file as a whole; none when it is not there. For files that are small by nature. */
+/** Reads a small file; none when it does not exist. */
 export const readWhole = Effect.fnUntraced(function* (path: string) {
   const fs = yield* FileSystem.FileSystem
   return yield* fs.readFile(path).pipe(
@@ -109,6 +110,13 @@ export const sizeOf = Effect.fnUntraced(function* (path: string) {
   )
 })
 
+/** Size in bytes; 0 when there is no such file. */
+export const byteLengthOf = (path: string) =>
+  Effect.map(
+    sizeOf(path),
+    Option.getOrElse(() => 0)
+  )
+
 /** Names in a directory, sorted; empty when there is none. */
 export const listNames = Effect.fnUntraced(function* (directory: string) {
   const fs = yield* FileSystem.FileSystem
@@ -119,7 +127,11 @@ export const listNames = Effect.fnUntraced(function* (directory: string) {
   )
 })
 
-/** Up to `length` bytes from `offset`; fewer only where the file ends. */
+/** Numbers of the numbered files in a directory, ascending. */
+export const listNumbers = (directory: string, extension: string) =>
+  Effect.map(listNames(directory), (names) => names.flatMap((name) => numberOf(name, extension) ?? []))
+
+/** Reads `length` bytes from `offset`, fewer only at the end of the file. */
 export const readAt = Effect.fnUntraced(function* (
   file: FileSystem.File,
   path: string,
@@ -131,7 +143,7 @@ export const readAt = Effect.fnUntraced(function* (
   return bytes.subarray(0, filled)
 })
 
-/** Fills `into` from `offset` of the file and returns how many bytes there were. */
+/** Fills `into` from `offset` of the file. Returns the number of bytes, fewer than asked only at the end of the file. */
 export const readInto = Effect.fnUntraced(function* (
   file: FileSystem.File,
   path: string,
@@ -149,10 +161,7 @@ export const readInto = Effect.fnUntraced(function* (
   return filled
 })
 
-/**
- * Puts a file in place so that a crash leaves the old one or the new one: written to `temporary`, synced, renamed,
- * directory synced.
- */
+/** Replaces a file atomically: writes and syncs `temporary`, renames it, and syncs the directory. */
 export const replaceFile = Effect.fnUntraced(function* (temporary: string, target: string, bytes: Uint8Array) {
   const inDoubt = doubtful(yield* FileSystem.FileSystem)
   yield* withFile(temporary, "w", (file) =>
@@ -163,7 +172,7 @@ export const replaceFile = Effect.fnUntraced(function* (temporary: string, targe
   inDoubt.delete(target)
 })
 
-/** Makes the name of a new file in `directory` survive a power loss. */
+/** Makes the name of a new file in `directory` durable. */
 export const syncName = Effect.fnUntraced(function* (directory: string, target: string) {
   const inDoubt = doubtful(yield* FileSystem.FileSystem)
   inDoubt.add(target)
@@ -171,10 +180,7 @@ export const syncName = Effect.fnUntraced(function* (directory: string, target: 
   inDoubt.delete(target)
 })
 
-/**
- * Files whose replacing or naming failed in this process: they may be read as if it had not, and no later fsync may make
- * them so.
- */
+/** Files whose replacing or naming failed in this process: they read as if it had not, and a later fsync may not help. */
 const doubtfulIn = new WeakMap<FileSystem.FileSystem, Set<string>>()
 const doubtful = (fs: FileSystem.FileSystem): Set<string> => {
   const known = doubtfulIn.get(fs) ?? new Set<string>()
@@ -182,10 +188,7 @@ const doubtful = (fs: FileSystem.FileSystem): Set<string> => {
   return known
 }
 
-/**
- * Makes the name of a file durable that a dead process may have replaced or made, or this one without success: it is
- * built on from now on.
- */
+/** Makes a file's name durable before other steps rely on it: a dead process, or this one, may have failed to do so. */
 export const settleName = Effect.fnUntraced(function* (temporary: string, target: string) {
   const path = yield* Path.Path
   if (!doubtful(yield* FileSystem.FileSystem).has(target)) return yield* syncDirectory(path.dirname(target))
@@ -193,7 +196,7 @@ export const settleName = Effect.fnUntraced(function* (temporary: string, target
   if (Option.isSome(bytes)) yield* replaceFile(temporary, target, bytes.value)
 })
 
-/** Renames, and syncs the new name's directory: the old name, should it come back after a crash, is in nobody's way. */
+/** Renames and syncs the directory of the new name. The old name may return after a crash, which is harmless. */
 export const renameDurably = Effect.fnUntraced(function* (from: string, to: string) {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path

@@ -1,14 +1,13 @@
 /**
- * Which file a name leads to. A program that puts another file in a file's place (a backup, a sync tool) leaves whoever
- * has the old one open with bytes that nobody finds by their name any more. Only while a file is open no other can have
- * its identity.
+ * Detects that a name leads to another file than before, for example after a backup or a sync tool replaced the file. An
+ * identity is unique only while the file is open.
  */
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Option from "effect/Option"
 import { type StoreIoError, fromPlatform } from "../StoreError.ts"
 
-/** Device and inode, of a file that is open. */
+/** Device and inode of an open file. */
 export interface FileIdentity {
   readonly dev: bigint
   readonly ino: Option.Option<bigint>
@@ -17,10 +16,10 @@ export interface FileIdentity {
 export const isSame = (a: FileIdentity, b: FileIdentity): boolean =>
   a.dev === b.dev && Option.getOrUndefined(a.ino) === Option.getOrUndefined(b.ino)
 
-/** Of an open file, with its size. */
+/** Identity and size of an open file. */
 export const ofFile = (file: FileSystem.File, path: string) => Effect.mapError(file.stat, fromPlatform(path, "read"))
 
-/** What is at a path now; none when there is nothing. */
+/** Identity of the file at a path; none when there is no file. */
 export const at = Effect.fnUntraced(function* (
   path: string
 ): Effect.fn.Return<Option.Option<FileIdentity>, StoreIoError, FileSystem.FileSystem> {

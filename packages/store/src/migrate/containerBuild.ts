@@ -71,7 +71,7 @@ export interface Checked extends Pick<MigrationEvent.MigrationEvent, "head_entry
   readonly reason: string | undefined
 }
 
-/** Reads a built container again: the three checks of the ADR, and that it gives back exactly the source's bytes. */
+/** Reads a built container again: the three checks before a cutover, and that it gives back exactly the source's bytes. */
 export const check = Effect.fnUntraced(function* (
   layout: StoreLayout,
   { entryCount, snapshot }: Pick<Inspected, "snapshot" | "entryCount">

@@ -1,4 +1,4 @@
-/** A stretch of a file in memory that goes forward over it: what was read once is not read again. */
+/** A buffer that moves forward over a file and reads each byte once. */
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
 import { type StoreIoError } from "../StoreError.ts"
@@ -9,13 +9,13 @@ const BUFFER_BYTES = 1 << 20
 export class FileWindow {
   readonly #file: FileSystem.File
   readonly #path: string
-  /** Where the file ends, for this window. */
+  /** End of the readable part of the file. */
   readonly size: number
   /** Valid until `more` or `skipTo` is called. */
   bytes: Buffer
-  /** Bytes of `bytes` that are filled. */
+  /** Number of valid bytes in `bytes`. */
   filled = 0
-  /** What lies before it in `bytes` is done with. */
+  /** Current position in `bytes`; earlier bytes are dropped by `more`. */
   at = 0
   #base: number
 
@@ -27,12 +27,12 @@ export class FileWindow {
     this.bytes = Buffer.allocUnsafe(Math.min(BUFFER_BYTES, Math.max(size - from, 1)))
   }
 
-  /** Where `at` lies in the file. */
+  /** Position of `at` in the file. */
   get offset(): number {
     return this.#base + this.at
   }
 
-  /** Reads on, so that up to `needed` bytes from `at` on are filled; false where the file has no more. */
+  /** Reads more, up to `needed` bytes from `at` on or beyond; false at the end of the file. */
   readonly more = Effect.fnUntraced({ self: this }, function* (this: FileWindow, needed: number): Effect.fn.Return<
     boolean,
     StoreIoError
@@ -49,7 +49,7 @@ export class FileWindow {
     return added > 0
   })
 
-  /** Goes on to the next place behind `at` where `needle` stands; false, and to the end, where there is none. */
+  /** Moves to the next occurrence of `needle` after `at`; false, at the end of the file, when there is none. */
   readonly skipTo = Effect.fnUntraced({ self: this }, function* (this: FileWindow, needle: Buffer): Effect.fn.Return<
     boolean,
     StoreIoError
@@ -61,7 +61,7 @@ export class FileWindow {
         this.at = found
         return true
       }
-      // The needle may have begun.
+      // The needle may begin at the end of the buffer.
       this.at = Math.max(this.at, this.filled - needle.length + 1)
       if (yield* this.more(this.filled - this.at + 1)) continue
       this.at = this.filled

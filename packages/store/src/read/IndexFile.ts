@@ -1,7 +1,6 @@
 /**
- * Random access to the rows of an offset index on disk. Rows have no fixed width, but nearly one: a row is found by
- * interpolation, in one or two reads. A row that is not as it was written makes the index unusable; whoever asked falls
- * back to the segments.
+ * Random access to the rows of an offset index on disk. Rows have nearly the same width, so interpolation finds one in one
+ * or two reads. A damaged row makes the index unusable; the caller then reads the segments.
  */
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
@@ -10,10 +9,10 @@ import * as OffsetRow from "../wire/OffsetRow.ts"
 import { type StoreIoError } from "../StoreError.ts"
 import { readAt } from "../files/durable.ts"
 
-/** A row of the index is damaged, out of order or not there any more. */
+/** A row of the index is damaged, out of order or missing. */
 export class IndexUnusable extends Data.TaggedError("IndexUnusable")<{ readonly byteOffset: number }> {}
 
-/** A row and the bytes it takes in the file. */
+/** A row and its position in the file. */
 export interface PlacedRow {
   readonly row: OffsetRow.OffsetRow
   readonly start: number
@@ -24,7 +23,7 @@ export interface PlacedRow {
 const BLOCK_BYTES = 1 << 13
 const SEARCH_BYTES = 1 << 20
 
-/** The whole rows on complete lines of `bytes`, which lie at `base` in the file. */
+/** The rows on complete lines of `bytes`, up to the first damaged one. `base` is the position of `bytes` in the file. */
 export const rowsIn = (
   bytes: Buffer,
   base: number
@@ -40,11 +39,11 @@ export const rowsIn = (
   }
 }
 
-/** The rows of an index file that were there when it was opened. */
+/** The rows that an index file had when it was opened. */
 export class IndexFile {
   readonly #file: FileSystem.File
   readonly #path: string
-  /** Bytes of the rows that count; the file may be longer. */
+  /** Bytes of these rows; the file may be longer. */
   readonly byteLength: number
   readonly rowCount: number
 
@@ -60,7 +59,7 @@ export class IndexFile {
     PlacedRow,
     IndexUnusable | StoreIoError
   > {
-    // The row lies between two places whose numbers are known.
+    // Bounds of the row, as row numbers and bytes.
     let [lowSeq, lowByte, highSeq, highByte] = [0, 0, this.rowCount, this.byteLength]
     let block = BLOCK_BYTES
     while (lowSeq < highSeq) {
@@ -118,10 +117,7 @@ export class IndexFile {
     }
   )
 
-  /**
-   * The row of an entry id, looked for from the end; undefined when there is none, which is only said of an index whose
-   * rows are all as they were written.
-   */
+  /** The row of an entry id, searched from the end. Undefined only after all rows were found undamaged. */
   readonly find = Effect.fnUntraced({ self: this }, function* (this: IndexFile, entryId: string): Effect.fn.Return<
     OffsetRow.OffsetRow | undefined,
     IndexUnusable | StoreIoError
@@ -170,7 +166,7 @@ export class IndexFile {
     if (seq !== this.rowCount) return yield* new IndexUnusable({ byteOffset: this.byteLength })
   })
 
-  /** Bytes of the rows: all of `length`, or the file became shorter. */
+  /** Reads bytes of the rows; fails when the file became shorter. */
   readonly #read = Effect.fnUntraced(
     { self: this },
     function* (this: IndexFile, from: number, length: number): Effect.fn.Return<Buffer, IndexUnusable | StoreIoError> {

@@ -1,79 +1,71 @@
 /**
- * A container opened for reading: where its frames lie and how to get them. Nothing is written, so a view may be opened
- * beside a live writer; it sees what was there when it was opened.
+ * The rows and frames of a container, as they were when the view was opened. Nothing is written, so a view may be opened
+ * beside a live writer. Fibers may share a view; one reads at a time.
  *
- * Opening reads the manifest, the end of the index and the frames behind its last row. Where the index is missing or
- * damaged, rows are made from the segments in memory. When those give less than the manifest or the index promised, that
- * is damage, never a shorter session.
+ * Where the index is missing or damaged, rows are made from the segments in memory. When these hold less than the manifest
+ * or the index counts, that is damage, never a shorter session.
  *
- * Another container may be put in place of the one that was opened (a rollback and a migration do that). Segments are
- * opened when they are needed, so the directory is held open and compared: a view never gives anything of another one.
- *
- * Fibers may share a view: one reads at a time.
+ * A rollback and a migration may replace the container. Segments are opened when needed, so the container's identity is
+ * compared each time, and a view never returns data of another container.
  */
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
 import * as Option from "effect/Option"
-import * as Result from "effect/Result"
-import type * as Path from "effect/Path"
-import type * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
-import * as Manifest from "../wire/Manifest.ts"
+import type * as Manifest from "../wire/Manifest.ts"
 import * as OffsetRow from "../wire/OffsetRow.ts"
-import { type FoundFrame, chainHash, decode } from "../wire/SegmentFrame.ts"
-import { StoreDamaged, StoreIoError, StoreNotFound } from "../StoreError.ts"
-import { type StoreLayout, numberOf } from "../StoreLayout.ts"
+import { type FoundFrame, decode } from "../wire/SegmentFrame.ts"
+import { StoreDamaged, StoreIoError } from "../StoreError.ts"
+import { type StoreLayout } from "../StoreLayout.ts"
 import { type Head } from "../wire/WireField.ts"
-import { IndexFile, rowsIn } from "./IndexFile.ts"
-import { type OpenFile, listNames, openFile, readAt, readWhole, sizeOf } from "../files/durable.ts"
+import { type IndexFile } from "./IndexFile.ts"
+import { type OpenFile, byteLengthOf, openFile, readAt } from "../files/durable.ts"
 import * as FileIdentity from "../files/fileIdentity.ts"
-import { follows, headOf } from "../wire/frameLink.ts"
+import { follows, headOfFound } from "../wire/frameLink.ts"
 import { scanSegment } from "./segmentScan.ts"
 
-/** A verified frame in memory of its own. */
+/** A verified frame. */
 export interface LoadedFrame {
   readonly row: OffsetRow.OffsetRow
   readonly bytes: Buffer
   readonly found: FoundFrame
 }
 
-/** Frames are read together up to this size. */
+/** Maximal bytes of neighbouring frames that are read together. */
 const READ_BYTES = 4 << 20
 const OPEN_SEGMENTS_MAX = 8
-const TAIL_BYTES = 1 << 14
 
-/** Rows that were made from the segments. */
+/** Rows made from the segments. */
 interface Scanned {
   readonly rows: Array<OffsetRow.OffsetRow>
   readonly head: Head | undefined
-  /** Why the scan ended before the segments did, where they end in something else than a whole frame. */
+  /** Bytes after the last whole frame; undefined when there are none. */
   readonly trailing: StoreDamaged | undefined
 }
 
-/** What is known of a container before its frames are looked at. */
-interface Container {
+/** Facts about a container before its frames are read. */
+export interface Container {
   readonly layout: StoreLayout
   readonly identity: FileIdentity.FileIdentity
   readonly manifest: Manifest.Manifest | undefined
   readonly segmentSeqs: ReadonlyArray<number>
 }
 
-/** A container's frames as they were when it was opened. */
+/** An open container; made by `openView`. */
 export class StoreView {
   readonly layout: StoreLayout
-  /** Of the container's directory, which is open as long as the view is. */
+  /** Identity of the container's directory, which stays open as long as the view. */
   readonly #identity: FileIdentity.FileIdentity
-  /** Undefined when it is missing or damaged. */
+  /** Undefined when missing or damaged. */
   readonly manifest: Manifest.Manifest | undefined
   readonly segmentSeqs: ReadonlyArray<number>
   #index: IndexFile | undefined
-  /** Rows that follow those of the index file. */
+  /** Rows after those of the index file. */
   #rows: Array<OffsetRow.OffsetRow> = []
   #head: Head | undefined
-  /** Why the last frames are not there, when something lies behind the head. */
   #trailing: StoreDamaged | undefined
   readonly #segments = new Map<number, OpenFile>()
-  /** Held by whoever reads: the rows and the open segments change meanwhile. Not re-entrant. */
+  /** Held during each read, because rows and open segments may change. Not re-entrant. */
   readonly #lock = Semaphore.makeUnsafe(1)
 
   constructor({ identity, layout, manifest, segmentSeqs }: Container, index: IndexFile | undefined) {
@@ -89,12 +81,12 @@ export class StoreView {
     return this.#head
   }
 
-  /** What lies behind the head and is no whole frame. */
+  /** Bytes after the head that are no whole frame. */
   get trailing(): StoreDamaged | undefined {
     return this.#trailing
   }
 
-  /** Frames there are, that of the session's header included. */
+  /** Number of frames, that of the session's header included. */
   get frameCount(): number {
     return (this.#index?.rowCount ?? 0) + this.#rows.length
   }
@@ -124,7 +116,7 @@ export class StoreView {
     (effect) => this.#lock.withPermit(effect)
   )
 
-  /** The row of an entry's place; undefined behind the end. */
+  /** The row of a position; undefined after the end. */
   readonly row = (seq: number) => Effect.map(this.rows(seq, seq + 1), (rows) => rows[0])
 
   /** The row of an entry id; undefined when there is none. */
@@ -144,7 +136,7 @@ export class StoreView {
     (effect) => this.#lock.withPermit(effect)
   )
 
-  /** The frames of rows in order, each checked against its row. */
+  /** The frames of rows, in order, each checked against its row. */
   readonly frames = Effect.fnUntraced(
     { self: this },
     function* (
@@ -205,7 +197,7 @@ export class StoreView {
         Effect.tapError(() => this.mustBeInPlace())
       )
       this.#segments.set(segmentSeq, opened)
-      // Asked after it was opened: it was in place then.
+      // Checked after opening: the container was still in place then.
       yield* this.mustBeInPlace().pipe(
         Effect.tapCause(() => {
           this.#segments.delete(segmentSeq)
@@ -214,11 +206,11 @@ export class StoreView {
       )
       return opened
     },
-    // What is opened is also remembered, to be closed.
+    // An opened file is always remembered, so that it is closed.
     Effect.uninterruptible
   )
 
-  /** Fails when the container's name does not lead to the one that was opened any more. */
+  /** Fails when the container was replaced or removed. */
   readonly mustBeInPlace = Effect.fnUntraced({ self: this }, function* (this: StoreView): Effect.fn.Return<
     void,
     StoreIoError,
@@ -231,12 +223,12 @@ export class StoreView {
     return yield* new StoreIoError({ path, operation: "read", reason })
   })
 
-  /** Closes what is open. */
+  /** Closes the open segments. */
   readonly close = Effect.suspend(() =>
     Effect.forEach([...this.#segments.values()], (opened) => Effect.ignore(opened.close), { discard: true })
   )
 
-  /** Makes all rows from the segments, in memory: as many as were known, and none that came later. */
+  /** Makes all rows from the segments, exactly as many as the view had. */
   readonly #rebuild = Effect.fnUntraced({ self: this }, function* (this: StoreView): Effect.fn.Return<
     void,
     StoreIoError | StoreDamaged,
@@ -248,7 +240,7 @@ export class StoreView {
     this.#rows = rows
   })
 
-  /** Takes in the frames that follow a head (all of them without one), as far as they are whole and in order. */
+  /** Adds the frames after a head, or all frames, as far as they are whole and in order. */
   readonly scanFrom = Effect.fnUntraced(
     { self: this },
     function* (
@@ -263,7 +255,7 @@ export class StoreView {
     (effect) => this.#lock.withPermit(effect)
   )
 
-  /** Reads the frames that follow a head, no further than `frameCount` frames of the store; fewer are damage. */
+  /** Reads the frames after a head, up to `frameCount` frames of the store. Fewer are damage. */
   readonly #scan = Effect.fnUntraced(
     { self: this },
     function* (
@@ -279,7 +271,7 @@ export class StoreView {
         if (trailing !== undefined || isDone()) break
         if (after !== undefined && segmentSeq < after.head.segment_seq) continue
         const path = this.layout.segment(segmentSeq)
-        const size = Option.getOrElse(yield* sizeOf(path), () => 0)
+        const size = yield* byteLengthOf(path)
         const from = segmentSeq === after?.head.segment_seq ? after.byteOffset : 0
         if (from >= size) continue
         const { file } = yield* this.#segment(segmentSeq)
@@ -287,15 +279,15 @@ export class StoreView {
           if (isDone()) return "written after the store was opened"
           const wrong = follows(head, segmentSeq, found.frame)
           if (wrong !== undefined) return wrong
-          head = headOf(found.frame, chainHash(bytes.subarray(found.start, found.end)))
-          rows.push(OffsetRow.ofFrame(found.frame, byteOffset, found.end - found.start))
+          head = headOfFound(bytes, found)
+          rows.push(OffsetRow.ofFound(found, byteOffset))
           return undefined
         })
         if (ended.damage !== undefined) {
           trailing = new StoreDamaged({ path, byteOffset: ended.offset, reason: ended.damage })
         }
       }
-      // The manifest's head was acknowledged, and so was what has been read before; more may be there.
+      // The manifest's head was acknowledged, and so were the frames that the view had.
       const promised = Math.max(frameCount ?? 0, (this.manifest?.head?.entry_seq ?? -1) + 1)
       const count = (head?.entry_seq ?? -1) + 1
       if (count >= promised) return { rows, head, trailing }
@@ -317,84 +309,3 @@ const isFrameOf = (row: OffsetRow.OffsetRow, { frame, start, end }: FoundFrame):
   frame.segment_seq === row.segment_seq &&
   frame.frame_seq === row.frame_seq &&
   end - start === row.byte_length
-
-/** The last whole row of an index file, looking back from its end over lines that are none. */
-const lastRow = Effect.fnUntraced(function* (file: FileSystem.File, path: string, size: number) {
-  let block = TAIL_BYTES
-  for (let end = size; end > 0;) {
-    const from = Math.max(0, end - block)
-    const bytes = yield* readAt(file, path, from, end - from)
-    const skipped = from === 0 ? 0 : bytes.indexOf(0x0a) + 1
-    for (let stop = bytes.lastIndexOf(0x0a); stop >= skipped && stop >= 0;) {
-      const start = stop === 0 ? 0 : bytes.lastIndexOf(0x0a, stop - 1) + 1
-      if (start < skipped) break
-      const found = rowsIn(bytes.subarray(start, stop + 1), from + start).rows[0]
-      if (found !== undefined) return found
-      stop = start - 1
-    }
-    // A row longer than the block: no newline in it, or only the one that ends it.
-    if (from > 0 && (skipped === 0 || skipped === bytes.length)) block *= 4
-    else end = from + skipped
-  }
-  return undefined
-})
-
-/** Opens a view for the length of the scope. */
-export const openView = Effect.fn("StoreView.open")(function* (
-  layout: StoreLayout
-): Effect.fn.Return<
-  StoreView,
-  StoreNotFound | StoreIoError | StoreDamaged,
-  FileSystem.FileSystem | Path.Path | Scope.Scope
-> {
-  if (Option.isNone(yield* sizeOf(layout.container))) return yield* new StoreNotFound({ path: layout.container })
-  // Held open, so that no other directory can have its identity.
-  const directory = yield* held(layout.container)
-  const identity = yield* FileIdentity.ofFile(directory.file, layout.container)
-  const decoded = Option.flatMap(yield* readWhole(layout.manifest), (bytes) =>
-    Result.getSuccess(Manifest.decode(bytes))
-  )
-  const manifest = Option.getOrUndefined(decoded)
-  // What may be half-written is listed before what it is made from, so that a live writer is only ever ahead.
-  const indexBytes = yield* sizeOf(layout.offsets)
-  const offsets = Option.isNone(indexBytes) ? undefined : yield* held(layout.offsets)
-  const segmentSeqs = (yield* listNames(layout.segments)).flatMap((name) => numberOf(name, ".seg") ?? [])
-  const container: Container = { layout, identity, manifest, segmentSeqs }
-  const last =
-    offsets === undefined
-      ? undefined
-      : yield* lastRow(
-          offsets.file,
-          offsets.path,
-          Option.getOrElse(indexBytes, () => 0)
-        )
-  if (offsets !== undefined && last !== undefined) {
-    const index = new IndexFile(offsets.file, offsets.path, last.end, last.row.entry_seq + 1)
-    const view = yield* scoped(new StoreView(container, index))
-    // A row is written after its frame was acknowledged: a history that ends before it is not the session.
-    const [frame] = yield* view.frames([last.row])
-    if (frame !== undefined) {
-      const { bytes, found } = frame
-      const head = headOf(found.frame, chainHash(bytes.subarray(found.start, found.end)))
-      yield* view.scanFrom({ head, byteOffset: last.row.byte_offset + last.row.byte_length })
-      yield* view.mustBeInPlace()
-      return view
-    }
-  }
-  const view = yield* scoped(new StoreView(container, undefined))
-  yield* view.scanFrom(undefined)
-  yield* view.mustBeInPlace()
-  return view
-})
-
-const held = (path: string) => Effect.acquireRelease(openFile(path, "r"), (opened) => Effect.ignore(opened.close))
-
-const scoped = (view: StoreView) => Effect.acquireRelease(Effect.succeed(view), (view) => view.close)
-
-/** As `openView`, of a container that must be there: it is being written to. */
-export const openPresent = (layout: StoreLayout) =>
-  openView(layout).pipe(
-    Effect.catchTag("StoreNotFound", ({ path }) =>
-      Effect.fail(new StoreIoError({ path, operation: "read", reason: "the container is not there any more" }))
-    )
-  )

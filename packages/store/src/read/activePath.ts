@@ -1,7 +1,4 @@
-/**
- * The active path of a store: the branch that ends at some entry, walked from its end over index rows, without reading
- * frames that nobody asked for.
- */
+/** The active path of a store, the branch that ends at an entry. It is walked from its end over index rows. */
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
 import { type Json } from "@pi-sessions/core/Json"
@@ -11,14 +8,11 @@ import { type OffsetRow } from "../wire/OffsetRow.ts"
 import { type StoreDamaged, type StoreIoError } from "../StoreError.ts"
 import { type StoreView } from "./StoreView.ts"
 
-/** Rows first read at once when walking; the number doubles as the walk goes on. */
+/** Rows of the first read of a walk; each further read doubles the number. */
 const FIRST_ROWS = 320
 const ROWS_MAX = 1 << 14
 
-/**
- * Calls `visit` for the row of `leaf`, its parent, and so on to the root, as long as it says true: at once, or in an
- * effect where it must read something first.
- */
+/** Calls `visit` for the row of `leaf`, its parent, and so on to the root, while it returns true or an effect of true. */
 export const walk = Effect.fnUntraced(function* <R = never>(
   view: StoreView,
   leaf: OffsetRow,
@@ -51,29 +45,29 @@ export const walk = Effect.fnUntraced(function* <R = never>(
         parent = byId.get(parentId)
       }
     }
-    // A parent after its child would be walked for ever; no container that `verify` finds whole has one.
+    // A parent after its child would make the walk endless. Only a damaged container has one.
     if (parent === undefined || parent.entry_seq >= row.entry_seq) return
     row = parent
   }
 })
 
-/** The newest of its kind on a path; undefined where the path has none. */
+/** The newest entry of each type on a path; undefined where the path has none. */
 export interface ActiveRows {
-  /** The last change of the thinking level, whatever it tells. */
+  /** The last `thinking_level_change`, also without a level. */
   readonly thinkingLevel: OffsetRow | undefined
   readonly model: OffsetRow | undefined
   readonly compaction: OffsetRow | undefined
 }
 
-/** Gives the entries of rows, in their order. */
+/** Reads the entries of rows, in their order. */
 type ReadEntries<R> = (
   rows: ReadonlyArray<OffsetRow>
 ) => Effect.Effect<ReadonlyArray<SessionEntry>, StoreIoError | StoreDamaged, R>
 
-/** Message entries looked into at a time for one of the assistant. */
+/** Messages that are read together in search of one by the assistant. */
 const MESSAGES = 16
 
-/** Finds the last model: whether a message is the assistant's stands in its payload, and those are read in batches. */
+/** Finds the last model. The role of a message is in its payload, so messages are read in batches. */
 class ModelSearch<R> {
   found: OffsetRow | undefined
   #waiting: Array<OffsetRow> = []
@@ -83,7 +77,7 @@ class ModelSearch<R> {
     this.#read = read
   }
 
-  /** Takes the next row of a walk from the newest entry; true when `look` should be called. */
+  /** Takes the next row of a walk from the newest entry; true when `search` should be called. */
   add(row: OffsetRow): boolean {
     if (this.found !== undefined) return false
     const isChange = row.entry_type === "model_change"
@@ -92,8 +86,8 @@ class ModelSearch<R> {
     return isChange || this.#waiting.length >= MESSAGES
   }
 
-  /** Looks into the rows that wait. */
-  readonly look = Effect.fnUntraced({ self: this }, function* (this: ModelSearch<R>): Effect.fn.Return<
+  /** Reads the entries of the rows that wait. */
+  readonly search = Effect.fnUntraced({ self: this }, function* (this: ModelSearch<R>): Effect.fn.Return<
     void,
     StoreIoError | StoreDamaged,
     R
@@ -106,10 +100,7 @@ class ModelSearch<R> {
   })
 }
 
-/**
- * Finds them: walks up from `leaf` until all are found, or until the walk comes by the leaf of `checkpoint`, which knows
- * the rest.
- */
+/** Walks up from `leaf` until all are found, or until the walk reaches the leaf of `checkpoint`, which has the rest. */
 export const resolve = Effect.fnUntraced(function* <R>(
   view: StoreView,
   leaf: OffsetRow,
@@ -129,9 +120,9 @@ export const resolve = Effect.fnUntraced(function* <R>(
     if (row.entry_type === "compaction") compaction ??= row
     if (row.entry_type === "thinking_level_change") thinkingLevel ??= row
     const goesOn = () => compaction === undefined || thinkingLevel === undefined || model.found === undefined
-    return model.add(row) ? Effect.map(model.look(), goesOn) : goesOn()
+    return model.add(row) ? Effect.map(model.search(), goesOn) : goesOn()
   })
-  yield* model.look()
+  yield* model.search()
   if (!isFolded || known === undefined) return { thinkingLevel, model: model.found, compaction }
   const folded = (ref: EntryRef | null) => (ref === null ? Effect.succeed(undefined) : view.row(ref.entry_seq))
   return {
@@ -142,8 +133,8 @@ export const resolve = Effect.fnUntraced(function* <R>(
 })
 
 /**
- * The change of the thinking level that counts on a path, by the rule of SessionContext.settings: one that tells no level
- * is passed over, and so is one that tells null while no newer entry told the model. Undefined where none counts.
+ * The thinking level change in force on a path, by the rule of SessionContext.settings: a change without a level is
+ * ignored, and so is a level of null unless a newer entry set the model. Undefined when none is in force.
  */
 export const levelInForce = Effect.fnUntraced(function* <R>(
   view: StoreView,

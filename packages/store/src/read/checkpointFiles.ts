@@ -1,4 +1,4 @@
-/** The checkpoints of a container, as they lie there: which of them can be used, and which number is free. */
+/** The checkpoint files of a container: which can be used, and which number is free. */
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
 import * as Option from "effect/Option"
@@ -7,23 +7,22 @@ import * as Result from "effect/Result"
 import * as Checkpoint from "../wire/Checkpoint.ts"
 import { chainHash } from "../wire/SegmentFrame.ts"
 import { type StoreDamaged, type StoreIoError } from "../StoreError.ts"
-import { type StoreLayout, numberOf } from "../StoreLayout.ts"
+import { type StoreLayout } from "../StoreLayout.ts"
 import { type Head } from "../wire/WireField.ts"
 import { type StoreView } from "./StoreView.ts"
-import { listNames, readWhole } from "../files/durable.ts"
+import { listNumbers, readWhole } from "../files/durable.ts"
 
 type Needs = FileSystem.FileSystem | Path.Path
 
-/** A file by a checkpoint's name: what it holds, or why that is none. */
+/** A file with a checkpoint's name: the checkpoint, or why it is damaged. */
 export interface CheckpointFile {
   readonly path: string
-  /** By its name. */
+  /** The number in its name. */
   readonly seq: number
   readonly checkpoint: Result.Result<Checkpoint.Checkpoint, string>
 }
 
-const numbers = (layout: StoreLayout) =>
-  Effect.map(listNames(layout.checkpoints), (names) => names.flatMap((name) => numberOf(name, ".json") ?? []))
+const numbers = (layout: StoreLayout) => listNumbers(layout.checkpoints, ".json")
 
 const read = Effect.fnUntraced(function* (layout: StoreLayout, seq: number) {
   const path = layout.checkpoint(seq)
@@ -31,14 +30,14 @@ const read = Effect.fnUntraced(function* (layout: StoreLayout, seq: number) {
   return { path, seq, checkpoint: Checkpoint.decode(bytes) } satisfies CheckpointFile
 })
 
-/** All of them, by their numbers. */
+/** All checkpoint files in order. */
 export const readAll = Effect.fnUntraced(function* (
   layout: StoreLayout
 ): Effect.fn.Return<ReadonlyArray<CheckpointFile>, StoreIoError, Needs> {
   return yield* Effect.forEach(yield* numbers(layout), (seq) => read(layout, seq))
 })
 
-/** A number that no file has, whatever it holds: checkpoints are never written over. */
+/** A number that no file has. Checkpoints are never overwritten, also damaged ones. */
 export const freeNumber = Effect.fnUntraced(function* (
   layout: StoreLayout,
   last: number
@@ -46,7 +45,7 @@ export const freeNumber = Effect.fnUntraced(function* (
   return Math.max(last, ...(yield* numbers(layout))) + 1
 })
 
-/** The newest of this session's history: damaged ones, and those of another history, are ignored. */
+/** The newest checkpoint of this session's history. Damaged ones and those of another history are ignored. */
 export const newest = Effect.fnUntraced(function* (
   view: StoreView,
   sessionId: string
@@ -67,7 +66,7 @@ export const newest = Effect.fnUntraced(function* (
   return undefined
 })
 
-/** Whether the history came by a head: the frame there has its hash, which covers all before it. */
+/** Whether the history contains a head: the frame there has its hash, which covers all frames before. */
 const isInChain = Effect.fnUntraced(function* (view: StoreView, head: Head) {
   if (head.entry_seq === view.head?.entry_seq) return head.chain_hash === view.head.chain_hash
   const row = head.entry_seq < view.frameCount ? yield* view.row(head.entry_seq) : undefined

@@ -1,23 +1,20 @@
-/** Reading a segment from front to back, a buffer at a time, frame by frame. */
+/** Reads a segment frame by frame. */
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
 import { type FoundFrame, decode } from "../wire/SegmentFrame.ts"
 import { type StoreIoError } from "../StoreError.ts"
 import { FileWindow } from "./FileWindow.ts"
 
-/** Where a scan ended: after the last frame that was accepted, and why not at the end of the file. */
+/** End of a scan: after the last accepted frame. `damage` is the reason when that is not the end of the file. */
 export interface ScanEnd {
   readonly offset: number
   readonly damage: string | undefined
 }
 
-/** Called with a frame, the buffer it lies in (valid during the call only), and its offset in the file. */
+/** Called with a frame, its buffer (valid only during the call), and its offset in the file. Returns why it is refused. */
 export type Visit = (bytes: Buffer, found: FoundFrame, byteOffset: number) => string | undefined
 
-/**
- * Calls `visit` for each frame in bytes `from` to `size` of the file. A string from `visit` says what is wrong with the
- * frame and ends the scan before it.
- */
+/** Calls `visit` for each frame in bytes `from` to `size` of the file, until it refuses a frame. */
 export const scanSegment = (
   file: FileSystem.File,
   path: string,
@@ -26,7 +23,7 @@ export const scanSegment = (
   visit: Visit
 ): Effect.Effect<ScanEnd, StoreIoError> => scanWindow(new FileWindow(file, path, from, size), visit)
 
-/** As `scanSegment`, of what a window has before it, which stands where the scan ended then. */
+/** As `scanSegment`, from the window's position on. Leaves the window at the end of the scan. */
 export const scanWindow = Effect.fnUntraced(function* (
   window: FileWindow,
   visit: Visit

@@ -1,4 +1,4 @@
-/** Reading a segment over its damage: what is whole is found again after what is not. */
+/** Reads all whole frames of a damaged segment. */
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
 import { type FoundFrame, SCHEMA_ID } from "../wire/SegmentFrame.ts"
@@ -6,14 +6,14 @@ import { type StoreIoError } from "../StoreError.ts"
 import { FileWindow } from "./FileWindow.ts"
 import { scanWindow } from "./segmentScan.ts"
 
-/** Bytes of a segment that are no whole frame: from `byteOffset` to `end`. */
+/** Bytes `byteOffset` to `end` of a segment, which hold no whole frame. */
 export interface Gap {
   readonly byteOffset: number
   readonly end: number
   readonly reason: string
 }
 
-/** Calls `frame` for each whole frame (valid during the call only) and `gap` for what lies between them, in order. */
+/** Calls `frame` for each whole frame (valid only during the call) and `gap` for the bytes between them, in order. */
 export const scanOver = Effect.fnUntraced(function* (
   file: FileSystem.File,
   path: string,
@@ -29,12 +29,12 @@ export const scanOver = Effect.fnUntraced(function* (
     })
     if (ended.damage === undefined) return
     const isFound = yield* window.skipTo(FRAME_BEGINS)
-    // The newline before it is not the frame's.
+    // The newline belongs to what is before the frame.
     if (isFound) window.at++
     gap({ byteOffset: ended.offset, end: isFound ? window.offset : size, reason: ended.damage })
     if (!isFound) return
   }
 })
 
-/** How a frame looks after what is before it. */
+/** The newline before a frame and the frame's first bytes. */
 const FRAME_BEGINS = Buffer.from(`\n{"schema":"${SCHEMA_ID}",`)

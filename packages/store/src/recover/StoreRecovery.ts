@@ -1,9 +1,7 @@
 /**
- * Opening a container for writing: brings what an interrupted writer left to a state in which the invariants hold, by
- * the ADR's failure semantics. Segments decide; index rows are made again from them; what is cut off is quarantined;
- * what was mended is told in the ledger. Doing it twice changes nothing the second time.
- *
- * Only under the writer's lock. A store that is refused is left as it was.
+ * Recovery of a container before writing: restores the invariants after an interrupted writer (docs/store-v2.md). The
+ * segments decide: index rows are rebuilt from them, bytes that are cut off go to quarantine, and the ledger records the
+ * repairs. A second recovery changes nothing. Requires the writer's lock. A refused store is not changed.
  */
 import { hash } from "node:crypto"
 import * as Effect from "effect/Effect"
@@ -13,10 +11,11 @@ import * as Path from "effect/Path"
 import type * as Manifest from "../wire/Manifest.ts"
 import * as MigrationLedger from "../MigrationLedger.ts"
 import { StoreDamaged, StoreFailed, type StoreIoError, fromPlatform } from "../StoreError.ts"
-import { type StoreLayout } from "../StoreLayout.ts"
+import { type StoreLayout, directories } from "../StoreLayout.ts"
 import { SETTLED } from "../StoreState.ts"
 import { type Head } from "../wire/WireField.ts"
 import {
+  byteLengthOf,
   makeDirectory,
   readAt,
   settleName,
@@ -33,34 +32,34 @@ import { type OpenSegment, type OpenTail, readTail } from "./openTail.ts"
 import { type Repair } from "./repair.ts"
 import { scanSegment } from "../read/segmentScan.ts"
 
-/** A container in which all invariants hold, and what a writer needs to go on. */
+/** A container in which all invariants hold, as a writer needs it. */
 export interface Recovered {
   readonly manifest: Manifest.Manifest
   /** The last frame; undefined in an empty store. */
   readonly head: Head | undefined
-  /** Position of each entry by its id, the header's under the session's id. */
+  /** Position of each entry by its id; the header is under the session's id. */
   readonly seqById: Map<string, number>
   /** Bytes of the index. */
   readonly indexBytes: number
   /** Undefined when the next entry starts a new one. */
   readonly openSegment: OpenSegment | undefined
-  /** What was mended, in words; empty for a store that was whole. */
+  /** Descriptions of the repairs; empty for a store that was whole. */
   readonly repairs: ReadonlyArray<string>
 }
 
-/** Frames are written again in pieces of this size. */
+/** Bytes of frames that are rewritten at a time. */
 const PIECE_BYTES = 1 << 20
 
-/** `StoreDamaged` and `StoreFailed` refuse the store; nothing was changed then. */
+/** After `StoreDamaged` and `StoreFailed` nothing was changed. */
 export type RecoveryError = StoreIoError | StoreDamaged | StoreFailed
 
-/** Brings a container to a state in which all invariants hold, and tells what a writer needs to go on. */
+/** Recovers a container. */
 export const recover = Effect.fn("StoreRecovery.recover")(function* (
   layout: StoreLayout,
   sessionId: string
 ): Effect.fn.Return<Recovered, RecoveryError, FileSystem.FileSystem | Path.Path> {
   const repairs: Array<Repair> = []
-  for (const directory of [layout.segments, layout.index, layout.checkpoints, layout.migrations, layout.tmp]) {
+  for (const directory of directories(layout)) {
     if (Option.isNone(yield* sizeOf(directory))) yield* makeDirectory(directory)
   }
   const found = yield* readManifest(layout).pipe(
@@ -77,17 +76,17 @@ export const recover = Effect.fn("StoreRecovery.recover")(function* (
     const last = tail.uncounted.at(-1)?.segment_seq
     repairs.push({
       what: `manifest: older than the segments: ${uncounted.segment_seq} to ${last} sealed again`,
-      // With the change of state, below.
+      // `settle` counts them.
       mend: Effect.void
     })
   }
   const index = yield* readIndex(layout, found, tail, repairs)
   yield* makeDurable(layout, found, tail, index.rowCount)
   yield* MigrationLedger.cutTorn(layout)
-  // Told before it is done: a crash in between repeats the repair, and none goes untold.
+  // Recorded first: after a crash in between, the repair is done again and is not missing in the ledger.
   if (repairs.length > 0) yield* record(layout, found, tail.head, repairs)
   yield* Effect.forEach(repairs, (repair) => repair.mend, { discard: true })
-  const indexBytes = Option.getOrElse(yield* sizeOf(layout.offsets), () => 0)
+  const indexBytes = yield* byteLengthOf(layout.offsets)
   const manifest = yield* settle(layout, found, tail, indexBytes)
   return {
     manifest,
@@ -100,9 +99,9 @@ export const recover = Effect.fn("StoreRecovery.recover")(function* (
 })
 
 /**
- * An earlier process may have died between a write and its fsync. What was read here is built on from now on, so it must
- * survive a power loss too. Its fsync may also have failed, and then another one would not tell: frames without a row
- * are written again in their place. A row is only written when the frame before it is durable.
+ * Makes durable what recovery read, because a process may have died between its write and its fsync. That fsync may also
+ * have failed, which a second fsync would not report, so frames without a row are written again. A row is only written
+ * after its frame is durable.
  */
 const makeDurable = Effect.fnUntraced(function* (
   layout: StoreLayout,
@@ -112,8 +111,8 @@ const makeDurable = Effect.fnUntraced(function* (
 ) {
   const path = yield* Path.Path
   yield* syncDirectory(layout.container)
-  // Of the index, what the manifest counts was synced before it was counted.
-  if (Option.getOrElse(yield* sizeOf(layout.offsets), () => 0) > manifest.index.byte_length) {
+  // Index rows that the manifest counts were synced before.
+  if ((yield* byteLengthOf(layout.offsets)) > manifest.index.byte_length) {
     yield* withFile(layout.offsets, "r+", (file) => sync(file, layout.offsets))
     yield* settleName(path.join(layout.tmp, "offsets.jsonl"), layout.offsets)
   }
@@ -138,10 +137,7 @@ const writeAgain = Effect.fnUntraced(function* (file: FileSystem.File, path: str
   }
 })
 
-/**
- * Finishes the step that was interrupted: a sealed segment whose rows are complete now is indexed. Segments that the
- * manifest did not count are counted.
- */
+/** Finishes an interrupted step: the state of a sealed segment becomes INDEXED, and uncounted segments are counted. */
 const settle = Effect.fnUntraced(function* (
   layout: StoreLayout,
   found: Manifest.Manifest,
@@ -153,7 +149,7 @@ const settle = Effect.fnUntraced(function* (
     const index = { byte_length: indexBytes, row_count: tail.head === undefined ? 0 : tail.head.entry_seq + 1 }
     manifest = yield* stepped(manifest, "INDEXED", { index }).pipe(Effect.orDie)
   }
-  // Frames behind the sealed ones say that somebody went on from an older manifest.
+  // Frames after the sealed ones: a writer appended after this manifest was written.
   if (tail.rows.length > 0 && SETTLED.has(manifest.state)) {
     manifest = yield* stepped(manifest, "DIRTY").pipe(Effect.orDie)
   }
@@ -162,7 +158,7 @@ const settle = Effect.fnUntraced(function* (
   return manifest
 })
 
-/** With the segments that it did not count; its head is that of the last of them. */
+/** Adds the uncounted segments to the manifest and moves its head to the last of them. */
 const counting = Effect.fnUntraced(function* (manifest: Manifest.Manifest, { rows, uncounted }: OpenTail) {
   const segments = [...manifest.segments, ...uncounted]
   const last = uncounted.at(-1)
@@ -174,7 +170,7 @@ const counting = Effect.fnUntraced(function* (manifest: Manifest.Manifest, { row
   return yield* revised(manifest, { segments, head, entry_count: entry_seq })
 })
 
-/** Sealed segments never change: another size is damage that cannot be mended from here. */
+/** Sealed segments never change, so another size is damage. */
 const checkSealed = Effect.fnUntraced(function* (
   layout: StoreLayout,
   manifest: Manifest.Manifest
@@ -196,7 +192,7 @@ const checkSealed = Effect.fnUntraced(function* (
   }
 })
 
-/** Another session's container under this one's name would be gone on with as this one. */
+/** Fails when manifest or header name another session. */
 const checkSession = Effect.fnUntraced(function* (
   layout: StoreLayout,
   manifest: Manifest.Manifest,
@@ -206,7 +202,7 @@ const checkSession = Effect.fnUntraced(function* (
     new StoreDamaged({ path, byteOffset: 0, reason: otherSession(found, sessionId), invariant: "INV-007" })
   if (manifest.session_id !== sessionId) return yield* wrong(layout.manifest, manifest.session_id)
   const first = layout.segment(1)
-  const size = Option.getOrElse(yield* sizeOf(first), () => 0)
+  const size = yield* byteLengthOf(first)
   if (size === 0) return
   let headerId = sessionId
   yield* withFile(first, "r", (file) =>
@@ -218,7 +214,7 @@ const checkSession = Effect.fnUntraced(function* (
   if (headerId !== sessionId) return yield* wrong(first, headerId)
 })
 
-/** One event for all that is mended at once. */
+/** Records all repairs as one event. */
 const record = Effect.fnUntraced(function* (
   layout: StoreLayout,
   manifest: Manifest.Manifest,

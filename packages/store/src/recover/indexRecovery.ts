@@ -1,7 +1,6 @@
 /** Recovery of the offset index: keeps its good rows and makes the missing ones from the segments. */
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
-import * as Option from "effect/Option"
 import * as Path from "effect/Path"
 import type * as Manifest from "../wire/Manifest.ts"
 import * as OffsetRow from "../wire/OffsetRow.ts"
@@ -9,7 +8,7 @@ import { StoreDamaged, type StoreIoError } from "../StoreError.ts"
 import { type StoreLayout } from "../StoreLayout.ts"
 import { AppendLog } from "../files/AppendLog.ts"
 import { detached } from "../wire/detached.ts"
-import { readInto, sizeOf, withFile } from "../files/durable.ts"
+import { byteLengthOf, readInto, withFile } from "../files/durable.ts"
 import { type OpenTail } from "./openTail.ts"
 import * as Quarantine from "./quarantine.ts"
 import { type Repair } from "./repair.ts"
@@ -37,7 +36,7 @@ export const readIndex = Effect.fnUntraced(function* (
   repairs: Array<Repair>
 ): Effect.fn.Return<ReadIndex, StoreIoError | StoreDamaged, FileSystem.FileSystem> {
   const frameCount = tail.head === undefined ? 0 : tail.head.entry_seq + 1
-  const size = Option.getOrElse(yield* sizeOf(layout.offsets), () => 0)
+  const size = yield* byteLengthOf(layout.offsets)
   const good = new GoodRows(layout, manifest, tail, frameCount)
   if (size > 0) yield* withFile(layout.offsets, "r", (file) => readRows(file, layout.offsets, size, good))
   const { byteLength, damage, rowCount, seqById } = good
@@ -187,7 +186,7 @@ const rowsOfSealed = Effect.fnUntraced(function* (
       ) {
         return "the frames do not follow each other (INV-002)"
       }
-      rows.push(OffsetRow.ofFrame(found.frame, byteOffset, found.end - found.start))
+      rows.push(OffsetRow.ofFound(found, byteOffset))
       return undefined
     })
   )

@@ -1,4 +1,4 @@
-/** A manifest that is missing or damaged, made again from the segments. */
+/** Rebuilds a missing or damaged manifest from the segments. */
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
 import * as Option from "effect/Option"
@@ -6,13 +6,12 @@ import * as Path from "effect/Path"
 import type * as Manifest from "../wire/Manifest.ts"
 import type * as MigrationEvent from "../wire/MigrationEvent.ts"
 import * as MigrationLedger from "../MigrationLedger.ts"
-import { chainHash } from "../wire/SegmentFrame.ts"
 import { StoreDamaged, type StoreIoError } from "../StoreError.ts"
-import { type StoreLayout, names, numberOf } from "../StoreLayout.ts"
+import { type StoreLayout, names } from "../StoreLayout.ts"
 import { type Head } from "../wire/WireField.ts"
 import { readActive } from "../files/activeStoreFile.ts"
-import { listNames, sizeOf, withFile } from "../files/durable.ts"
-import { follows, headOf } from "../wire/frameLink.ts"
+import { byteLengthOf, listNumbers, sizeOf, withFile } from "../files/durable.ts"
+import { follows, headOfFound } from "../wire/frameLink.ts"
 import { newManifest, writeManifest } from "../files/manifestFile.ts"
 import * as Quarantine from "./quarantine.ts"
 import { type Repair } from "./repair.ts"
@@ -20,8 +19,8 @@ import { sealedAt } from "../wire/sealing.ts"
 import { scanSegment } from "../read/segmentScan.ts"
 
 /**
- * A manifest from the segments, and from the ledger what it was migrated from. Its state is DIRTY, by way of FAILED; it
- * stays FAILED when the ledger tells that the cutover was not finished. When it was made is not known any more.
+ * Makes a manifest from the segments, and its source from the ledger. Its state is DIRTY, or FAILED when the ledger shows
+ * an unfinished cutover. The time of creation is lost.
  */
 export const rebuildManifest = Effect.fnUntraced(function* (
   layout: StoreLayout,
@@ -29,18 +28,18 @@ export const rebuildManifest = Effect.fnUntraced(function* (
   error: StoreDamaged,
   repairs: Array<Repair>
 ): Effect.fn.Return<Manifest.Manifest, StoreIoError | StoreDamaged, FileSystem.FileSystem | Path.Path> {
-  const seqs = (yield* listNames(layout.segments)).flatMap((name) => numberOf(name, ".seg") ?? [])
+  const seqs = yield* listNumbers(layout.segments, ".seg")
   const segments: Array<Manifest.SealedSegment> = []
   let head: Head | undefined
-  // All but the last were sealed before the next one was made.
+  // All segments but the last were sealed before the next one was created.
   for (const segmentSeq of seqs.slice(0, -1)) {
     const path = layout.segment(segmentSeq)
-    const size = Option.getOrElse(yield* sizeOf(path), () => 0)
+    const size = yield* byteLengthOf(path)
     const firstSeq = head === undefined ? 0 : head.entry_seq + 1
     const ended = yield* withFile(path, "r", (file) =>
       scanSegment(file, path, 0, size, (bytes, found) => {
         const wrong = follows(head, segmentSeq, found.frame)
-        if (wrong === undefined) head = headOf(found.frame, chainHash(bytes.subarray(found.start, found.end)))
+        if (wrong === undefined) head = headOfFound(bytes, found)
         return wrong
       })
     )
@@ -73,14 +72,14 @@ export const rebuildManifest = Effect.fnUntraced(function* (
   return manifest
 })
 
-/** Position of the last whole frame of a segment; 0 when it has none. */
+/** Position of a segment's last whole frame; 0 when it has none. */
 const lastEntrySeq = Effect.fnUntraced(function* (
   layout: StoreLayout,
   segmentSeq: number | undefined
 ): Effect.fn.Return<number, StoreIoError, FileSystem.FileSystem> {
   if (segmentSeq === undefined) return 0
   const path = layout.segment(segmentSeq)
-  const size = Option.getOrElse(yield* sizeOf(path), () => 0)
+  const size = yield* byteLengthOf(path)
   let last = 0
   yield* withFile(path, "r", (file) =>
     scanSegment(file, path, 0, size, (_bytes, { frame }) => {
@@ -91,12 +90,12 @@ const lastEntrySeq = Effect.fnUntraced(function* (
   return last
 })
 
-/** Events of a migration into a container, in the order in which they come. */
+/** Phases of a migration into a container. */
 const FORWARD: ReadonlySet<MigrationEvent.Phase> = new Set(["planned", "staged", "verified", "completed"])
 
 /**
- * The migration that made a container: the one that its marker names, or else the newest of the ledger. The ledger of a
- * session tells of its earlier containers too. Undefined for a session that was created here.
+ * The migration that made a container: the one that its marker names, or else the newest in the ledger, which also has
+ * those of earlier containers. Undefined for a session created in its store.
  */
 const lastMigration = Effect.fnUntraced(function* (
   layout: StoreLayout,
@@ -108,11 +107,10 @@ const lastMigration = Effect.fnUntraced(function* (
 > {
   const path = yield* Path.Path
   const location = { directory: path.dirname(layout.container), sessionId }
-  // A container that is being built has no marker yet.
+  // A container that is being built has no marker yet. A damaged marker is ignored.
   const isPlaced = names(path, location).container === layout.container
-  // One that is damaged tells nothing.
-  const told = readActive(location).pipe(Effect.catchTag("StoreDamaged", () => Effect.succeed(undefined)))
-  const marker = isPlaced ? yield* told : undefined
+  const read = readActive(location).pipe(Effect.catchTag("StoreDamaged", () => Effect.undefined))
+  const marker = isPlaced ? yield* read : undefined
   const { events } = yield* MigrationLedger.read(layout)
   const correlationId =
     marker === undefined

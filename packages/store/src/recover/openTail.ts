@@ -1,32 +1,30 @@
-/** The segments that are not sealed: what an interrupted writer may have left half-written. */
+/** Reads the segments after the sealed ones, which an interrupted writer may have left incomplete. */
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
-import * as Option from "effect/Option"
 import type * as Path from "effect/Path"
 import type * as Manifest from "../wire/Manifest.ts"
 import * as OffsetRow from "../wire/OffsetRow.ts"
-import { chainHash } from "../wire/SegmentFrame.ts"
 import { StoreDamaged, type StoreIoError } from "../StoreError.ts"
-import { type StoreLayout, numberOf } from "../StoreLayout.ts"
+import { type StoreLayout } from "../StoreLayout.ts"
 import { type Head } from "../wire/WireField.ts"
-import { listNames, sizeOf, withFile } from "../files/durable.ts"
-import { follows, headOf } from "../wire/frameLink.ts"
+import { byteLengthOf, listNumbers, withFile } from "../files/durable.ts"
+import { follows, headOfFound } from "../wire/frameLink.ts"
 import * as Quarantine from "./quarantine.ts"
 import { type Repair } from "./repair.ts"
 import { sealedAt } from "../wire/sealing.ts"
 import { scanSegment } from "../read/segmentScan.ts"
 
-/** The segment that is not sealed yet. */
+/** The last segment, which is not sealed yet. */
 export interface OpenSegment {
   readonly segmentSeq: number
   readonly byteLength: number
   readonly firstEntrySeq: number
 }
 
-/** Frames of the segments that are not sealed, with where they lie. */
+/** Frames after the sealed segments, with their positions. */
 export interface OpenTail {
   readonly head: Head | undefined
-  /** Segments that were sealed before the next one was made, and that the manifest, an older one, does not count. */
+  /** Sealed segments that the manifest, an older one, does not count. */
   readonly uncounted: ReadonlyArray<Manifest.SealedSegment>
   readonly rows: ReadonlyArray<OffsetRow.OffsetRow>
   /** Undefined when the next entry starts a new segment. */
@@ -34,8 +32,8 @@ export interface OpenTail {
 }
 
 /**
- * Reads the segments after the sealed ones. What is torn at the end of the last one was never acknowledged and goes to
- * quarantine. The ones before it were sealed when it was made, whatever the manifest says: they must be there and whole.
+ * Reads the segments after the counted ones. A torn end of the last one was never acknowledged; a repair quarantines it.
+ * The segments before the last one were sealed before it was created, so they must exist and be whole.
  */
 export const readTail = Effect.fnUntraced(function* (
   layout: StoreLayout,
@@ -58,20 +56,20 @@ export const readTail = Effect.fnUntraced(function* (
   const uncounted: Array<Manifest.SealedSegment> = []
   let openSegment: OpenSegment | undefined
   const first = (sealed?.segment_seq ?? 0) + 1
-  const seqs = (yield* listNames(layout.segments)).flatMap((name) => numberOf(name, ".seg") ?? [])
+  const seqs = yield* listNumbers(layout.segments, ".seg")
   for (const [at, segmentSeq] of seqs.filter((segmentSeq) => segmentSeq >= first).entries()) {
     const path = layout.segment(segmentSeq)
     const gone = (path: string, byteOffset: number, reason: string) =>
       new StoreDamaged({ path, byteOffset, reason, invariant: "INV-005" })
     if (segmentSeq !== first + at) return yield* gone(layout.segment(first + at), 0, "the segment is missing")
-    const size = Option.getOrElse(yield* sizeOf(path), () => 0)
+    const size = yield* byteLengthOf(path)
     const firstEntrySeq = head === undefined ? 0 : head.entry_seq + 1
     const ended = yield* withFile(path, "r", (file) =>
       scanSegment(file, path, 0, size, (bytes, frame, byteOffset) => {
         const wrong = follows(head, segmentSeq, frame.frame)
         if (wrong !== undefined) return wrong
-        head = headOf(frame.frame, chainHash(bytes.subarray(frame.start, frame.end)))
-        rows.push(OffsetRow.ofFrame(frame.frame, byteOffset, frame.end - frame.start))
+        head = headOfFound(bytes, frame)
+        rows.push(OffsetRow.ofFound(frame, byteOffset))
         return undefined
       })
     )
@@ -92,7 +90,7 @@ export const readTail = Effect.fnUntraced(function* (
   return { head, uncounted, rows, openSegment }
 })
 
-/** Only needed when the manifest's head is not that of its last sealed segment. */
+/** Reads the id of a segment's last entry, for a manifest whose head is not there. */
 const lastEntryId = Effect.fnUntraced(function* (layout: StoreLayout, sealed: Manifest.SealedSegment) {
   const path = layout.segment(sealed.segment_seq)
   let entryId = ""

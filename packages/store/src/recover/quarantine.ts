@@ -1,6 +1,6 @@
 /**
- * Bytes that recovery cuts off are kept: `quarantine/<file>.<offset>.<digest>` holds them, `... .reason.json` says why.
- * The name follows from the content, so that doing it again after a crash gives the same files.
+ * Keeps bytes that recovery cuts off in `quarantine/<file>.<offset>.<digest>`, with the reason in `... .reason.json`. The
+ * names follow from the content, so a repetition after a crash writes the same files.
  */
 import { hash } from "node:crypto"
 import * as Effect from "effect/Effect"
@@ -8,12 +8,12 @@ import type * as FileSystem from "effect/FileSystem"
 import * as Path from "effect/Path"
 import { type StoreIoError, fromPlatform } from "../StoreError.ts"
 import { type StoreLayout } from "../StoreLayout.ts"
-import { makeDirectory, readAt, replaceFile, syncDirectory, withFile, sync } from "../files/durable.ts"
+import { makeDirectory, readAt, replaceFile, sync, syncDirectory, withFile } from "../files/durable.ts"
 
-/** A quarantined piece is copied through memory in one go up to this size. */
+/** Maximal bytes of one quarantined piece. */
 const PIECE_BYTES = 64 << 20
 
-/** Keeps the bytes of `file` from `offset` to `size` and then cuts them off. Durable when it returns. */
+/** Copies the bytes of `file` from `offset` to `size` to quarantine and then cuts them off, durably. */
 export const cutOff = Effect.fnUntraced(function* (
   layout: StoreLayout,
   file: string,
@@ -27,7 +27,7 @@ export const cutOff = Effect.fnUntraced(function* (
   )
 })
 
-/** Keeps a copy of the bytes of `file` from `offset` to `size`, and leaves the file as it is. */
+/** Copies the bytes of `file` from `offset` to `size` to quarantine. */
 export const keep = Effect.fnUntraced(function* (
   layout: StoreLayout,
   file: string,

@@ -1,4 +1,4 @@
-/** Every checkpoint held against the history that it speaks of. */
+/** Compares every checkpoint with the history. */
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
 import type * as Path from "effect/Path"
@@ -7,23 +7,23 @@ import type * as Checkpoint from "../wire/Checkpoint.ts"
 import type * as Manifest from "../wire/Manifest.ts"
 import { type StoreIoError } from "../StoreError.ts"
 import { type StoreLayout } from "../StoreLayout.ts"
-import { openPresent } from "../read/StoreView.ts"
+import { openPresent } from "../read/openView.ts"
 import { type CheckpointFile } from "../read/checkpointFiles.ts"
 import * as CheckpointFold from "../write/checkpointFold.ts"
 import { type Report } from "./findings.ts"
 
 type Needs = FileSystem.FileSystem | Path.Path
 
-/** What was read of the history. */
+/** What the segments and the index hold. */
 export interface History {
-  /** Good rows of the index. */
+  /** Number of good index rows. */
   readonly rowCount: number
-  /** `chain_hash` and id at the positions that checkpoints speak of. */
+  /** `chain_hash` and id at the positions that checkpoints refer to. */
   readonly headAt: ReadonlyMap<number, string>
   readonly idAt: ReadonlyMap<number, string>
 }
 
-/** Positions that checkpoints speak of. */
+/** Positions that checkpoints refer to. */
 export const positions = (checkpoints: ReadonlyArray<CheckpointFile>): ReadonlyArray<number> =>
   checkpoints.flatMap(({ checkpoint }) =>
     Result.isFailure(checkpoint)
@@ -33,7 +33,7 @@ export const positions = (checkpoints: ReadonlyArray<CheckpointFile>): ReadonlyA
         )
   )
 
-/** Numbers, heads and entries of the checkpoints; returns those with which nothing is wrong, in order. */
+/** Checks numbers, heads and entries of the checkpoints. Returns the sound ones, in order. */
 export const check = (
   layout: StoreLayout,
   manifest: Manifest.Manifest | undefined,
@@ -89,10 +89,7 @@ export const check = (
   return sound
 }
 
-/**
- * Folds the history again up to each checkpoint, from the one before, and compares. Only of a history that is whole:
- * where it is not, that is what is to be told.
- */
+/** Folds the history again up to each checkpoint, from the one before, and compares. The history must be whole. */
 export const foldAgain = Effect.fnUntraced(function* (
   layout: StoreLayout,
   checkpoints: ReadonlyArray<Checkpoint.Checkpoint>,
@@ -102,11 +99,11 @@ export const foldAgain = Effect.fnUntraced(function* (
   const compare = Effect.gen(function* () {
     const view = yield* openPresent(layout)
     let previous: Pick<Checkpoint.Checkpoint, "active_context"> | undefined
-    for (const { active_context: told, checkpoint_seq, head } of checkpoints) {
+    for (const { active_context: recorded, checkpoint_seq, head } of checkpoints) {
       const active_context = yield* CheckpointFold.contextAt(view, head, previous)
       const names = ["leaf", "thinking_level", "model", "compaction"] as const
       for (const name of names) {
-        const [there, folded] = [told[name]?.entry_seq, active_context[name]?.entry_seq]
+        const [there, folded] = [recorded[name]?.entry_seq, active_context[name]?.entry_seq]
         if (there === folded) continue
         const at = (seq: number | undefined) => (seq === undefined ? "none" : `entry_seq ${seq}`)
         const message = `its ${name} is ${at(there)}, and that of the history ${at(folded)}`
@@ -115,6 +112,6 @@ export const foldAgain = Effect.fnUntraced(function* (
       previous = { active_context }
     }
   })
-  // What was whole a moment ago and is not now was changed meanwhile: the next run tells.
+  // Damage since the scan: the next run reports it.
   yield* Effect.scoped(compare).pipe(Effect.catchTag("StoreDamaged", () => Effect.void))
 })

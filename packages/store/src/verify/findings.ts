@@ -1,5 +1,5 @@
-/** How the parts of `verify` tell what they find. */
+/** How the parts of `verify` report findings. */
 import { type InvariantId } from "../StoreError.ts"
 
-/** Null for damage that breaks no invariant. */
+/** Reports one finding. The invariant is null for damage that breaks none. */
 export type Report = (invariant: InvariantId | null, path: string, byteOffset: number, message: string) => void

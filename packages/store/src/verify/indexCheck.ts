@@ -1,35 +1,29 @@
-/** The offset index held against the rows that the frames should have, segment by segment. */
+/** Compares the offset index with the rows that the frames should have, segment by segment. */
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
-import * as Option from "effect/Option"
 import { type StoreIoError } from "../StoreError.ts"
 import { type StoreLayout } from "../StoreLayout.ts"
 import { rowsIn } from "../read/IndexFile.ts"
-import { readAt, sizeOf, withFile } from "../files/durable.ts"
+import { byteLengthOf, readAt, withFile } from "../files/durable.ts"
 import { type Report } from "./findings.ts"
 
-/** How far the index was compared. */
+/** Progress of the comparison. */
 export interface IndexCursor {
   readonly path: string
-  /** Of the file when it was first looked at: rows that come later are of frames that come later. */
+  /** Size of the file at the beginning. Rows appended later belong to later frames. */
   readonly byteLength: number
-  /** Bytes and rows that agree with the frames so far. */
+  /** Bytes that agree with the frames so far. */
   checked: number
+  /** Rows that agree with the frames so far. */
   rowCount: number
-  /** Frames and rows do not go side by side any more. */
+  /** Set after damage: the next rows cannot be compared with frames. */
   lost: boolean
 }
-
-const byteLengthOf = (layout: StoreLayout) =>
-  Effect.map(
-    sizeOf(layout.offsets),
-    Option.getOrElse(() => 0)
-  )
 
 export const open = Effect.fnUntraced(function* (
   layout: StoreLayout
 ): Effect.fn.Return<IndexCursor, StoreIoError, FileSystem.FileSystem> {
-  return { path: layout.offsets, byteLength: yield* byteLengthOf(layout), checked: 0, rowCount: 0, lost: false }
+  return { path: layout.offsets, byteLength: yield* byteLengthOf(layout.offsets), checked: 0, rowCount: 0, lost: false }
 })
 
 /** Compares the rows that the frames of a segment should have with those on disk. */
@@ -50,7 +44,7 @@ export const compare = Effect.fnUntraced(function* (
     same = 0
     while (bytes[same] === expected[same]) same++
   }
-  // From a negative place Buffer would look back from its end.
+  // lastIndexOf counts a negative position from the end.
   const whole = same === 0 ? 0 : expected.lastIndexOf(0x0a, same - 1) + 1
   for (let at = expected.indexOf(0x0a); at >= 0 && at < whole; at = expected.indexOf(0x0a, at + 1)) index.rowCount++
   const start = index.checked + whole
@@ -58,8 +52,8 @@ export const compare = Effect.fnUntraced(function* (
   if (same === expected.length) return
   index.lost = true
   if (same === bytes.length && whole === bytes.length) return
-  // Its last row may have been on its way to the disk when the size was asked for.
-  if (same === bytes.length && (yield* byteLengthOf(layout)) !== index.byteLength) return
+  // A live writer may have been writing the last row.
+  if (same === bytes.length && (yield* byteLengthOf(layout.offsets)) !== index.byteLength) return
   const sound = rowsIn(bytes.subarray(whole), start).rows.length > 0
   report(
     "INV-003",

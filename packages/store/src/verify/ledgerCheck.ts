@@ -18,6 +18,11 @@ export const check = Effect.fnUntraced(function* (
   if (manifest === undefined || manifest.correlation_id === null) return
   const isMade = !["MIGRATION_STAGING", "FAILED", "ROLLED_BACK"].includes(manifest.state)
   if (isMade && !MigrationLedger.isCompleted(ledger.events, manifest.correlation_id)) {
-    report(null, layout.ledger, ledger.byteLength, "the migration that made this container is not told to its end")
+    report(
+      null,
+      layout.ledger,
+      ledger.byteLength,
+      "the ledger does not have the end of the migration that made this container"
+    )
   }
 })

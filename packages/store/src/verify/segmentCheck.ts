@@ -1,17 +1,16 @@
 /** Checks every frame of a container: its link to the frame before, its parent, its id, and its index row. */
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
-import * as Option from "effect/Option"
 import { type StoreIoError } from "../StoreError.ts"
-import { type StoreLayout, numberOf } from "../StoreLayout.ts"
-import { listNames, sizeOf, withFile } from "../files/durable.ts"
+import { type StoreLayout } from "../StoreLayout.ts"
+import { byteLengthOf, listNumbers, withFile } from "../files/durable.ts"
 import { type Gap, scanOver } from "../read/soundFrames.ts"
 import type * as Manifest from "../wire/Manifest.ts"
 import * as OffsetRow from "../wire/OffsetRow.ts"
-import { type FoundFrame, type SegmentFrame, chainHash } from "../wire/SegmentFrame.ts"
+import { type FoundFrame, type SegmentFrame } from "../wire/SegmentFrame.ts"
 import { type Head } from "../wire/WireField.ts"
 import { detached } from "../wire/detached.ts"
-import { follows, headOf } from "../wire/frameLink.ts"
+import { follows, headOfFound } from "../wire/frameLink.ts"
 import { type Report } from "./findings.ts"
 import * as IndexCheck from "./indexCheck.ts"
 
@@ -37,7 +36,7 @@ export const checkSegments = Effect.fnUntraced(function* (
   index: IndexCheck.IndexCursor,
   report: Report
 ): Effect.fn.Return<Scanned, StoreIoError, FileSystem.FileSystem> {
-  const seqs = (yield* listNames(layout.segments)).flatMap((name) => numberOf(name, ".seg") ?? [])
+  const seqs = yield* listNumbers(layout.segments, ".seg")
   const frames = new FrameCheck(wanted, report)
   let segmentBytes = 0
   let expectedSeq = 1
@@ -45,7 +44,7 @@ export const checkSegments = Effect.fnUntraced(function* (
     const path = layout.segment(segmentSeq)
     if (segmentSeq !== expectedSeq) report("INV-005", path, 0, `segment ${expectedSeq} is missing`)
     expectedSeq = segmentSeq + 1
-    const size = Option.getOrElse(yield* sizeOf(path), () => 0)
+    const size = yield* byteLengthOf(path)
     segmentBytes += size
     const sealed = manifest?.segments.find((sealed) => sealed.segment_seq === segmentSeq)
     const segment = { path, segmentSeq, size, sealed, isLast: segmentSeq === seqs.at(-1) }
@@ -93,7 +92,7 @@ const checkSegment = Effect.fnUntraced(function* (
       size,
       (bytes, found, byteOffset) => {
         frames.check(path, segmentSeq, bytes, found, byteOffset)
-        rows.push(OffsetRow.encodeText(OffsetRow.ofFrame(found.frame, byteOffset, found.end - found.start)))
+        rows.push(OffsetRow.encodeText(OffsetRow.ofFound(found, byteOffset)))
       },
       (gap) => {
         if (gap.end === size && isLast && sealed === undefined && !frames.isAdrift) {
@@ -133,9 +132,9 @@ const checkTorn = Effect.fnUntraced(function* (
   report: Report
 ) {
   const isPromised = index.byteLength > index.checked || (manifest?.head?.entry_seq ?? -1) >= frameCount
-  const grown = Option.getOrElse(yield* sizeOf(path), () => 0) !== size
+  const grown = (yield* byteLengthOf(path)) !== size
   if (isPromised) report("INV-005", path, torn.byteOffset, `${torn.reason} (to the end of the segment)`)
-  else if (!grown) report(null, path, torn.byteOffset, `nothing tells of a frame here: ${torn.reason}`)
+  else if (!grown) report(null, path, torn.byteOffset, `an append that was not acknowledged: ${torn.reason}`)
   index.lost ||= isPromised
 })
 
@@ -167,7 +166,7 @@ class FrameCheck {
     this.isAdrift = false
     this.#checkParent(path, byteOffset, frame)
     this.#checkId(path, byteOffset, frame)
-    this.head = headOf(frame, chainHash(bytes.subarray(found.start, found.end)))
+    this.head = headOfFound(bytes, found)
     this.frameCount = frame.entry_seq + 1
     if (!this.#wanted.has(frame.entry_seq)) return
     this.headAt.set(frame.entry_seq, this.head.chain_hash)

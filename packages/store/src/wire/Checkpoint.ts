@@ -1,6 +1,6 @@
 /**
- * A checkpoint: what a fold over the whole history gives at some head, so that opening and building the context need
- * not walk it again. Checkpoints are numbered upwards, never changed, and can be made again from the segments.
+ * A checkpoint: the result of folding the history up to a head, so that opening a store and building a context need not
+ * read the history again. Checkpoints are numbered upwards, never changed, and can be rebuilt from the segments.
  */
 import * as Schema from "effect/Schema"
 import { Count, Crc32, EntrySeq, Head, IndexExtent, Instant, Seq } from "./WireField.ts"
@@ -12,12 +12,9 @@ export const SCHEMA_ID = "pi.session_store_v2.checkpoint.v1"
 export const EntryRef = Schema.Struct({ entry_seq: EntrySeq, entry_id: Schema.String })
 export type EntryRef = typeof EntryRef.Type
 
-/**
- * The entries that say how things stand on the active path, the branch that ends at the head. Null where the path has
- * none. All of them are indexed (INV-006).
- */
+/** The latest entries of some types on the active path, the branch that ends at the head. All are indexed (INV-006). */
 export const ActiveContext = Schema.Struct({
-  /** The last entry, from which the branch is walked. */
+  /** The last entry of the branch. */
   leaf: Schema.NullOr(EntryRef),
   /** The last `thinking_level_change`. */
   thinking_level: Schema.NullOr(EntryRef),
@@ -33,7 +30,7 @@ export const Checkpoint = Schema.Struct({
   session_id: Schema.String,
   checkpoint_seq: Seq,
   created_at: Instant,
-  /** Of the manifest whose head this is (INV-004). */
+  /** Revision of the manifest that has this head (INV-004). */
   manifest_revision: Seq,
   head: Head,
   /** Without the session's header. */

@@ -1,6 +1,6 @@
 /**
- * The manifest of a container: its state, its sealed segments and its head as of the last change of state. It is
- * written whole, beside, and renamed; all of it but the state can be made again from the segments.
+ * The manifest of a container: its state, its sealed segments, and its head at the last change of state. It is replaced as
+ * a whole. Everything except the state can be rebuilt from the segments.
  */
 import * as Schema from "effect/Schema"
 import { StoreState } from "../StoreState.ts"
@@ -9,7 +9,7 @@ import { recordCodec } from "./recordCodec.ts"
 
 export const SCHEMA_ID = "pi.session_store_v2.manifest.v1"
 
-/** A segment that is closed for good. */
+/** A segment that never changes again. */
 export const SealedSegment = Schema.Struct({
   segment_seq: Seq,
   frame_count: Seq,
@@ -29,18 +29,18 @@ export const Manifest = Schema.Struct({
   state: StoreState,
   created_at: Instant,
   updated_at: Instant,
-  /** Null before the first frame. While entries are appended the segments may be further than this. */
+  /** Null before the first frame. In state DIRTY the segments may hold later frames. */
   head: Schema.NullOr(Head),
-  /** Without the session's header; as of `head`. */
+  /** Without the session's header, up to `head`. */
   entry_count: Count,
   /** In order, from segment 1 without a gap. */
   segments: Schema.Array(SealedSegment),
   index: IndexExtent,
   /** The last checkpoint written; null before the first. */
   checkpoint_seq: Schema.NullOr(Seq),
-  /** Of the migration that made this container; null for a session that was created here. */
+  /** Id of the migration that made this container; null for a session created in its store. */
   correlation_id: Schema.NullOr(Schema.String),
-  /** What this container was migrated from. */
+  /** The store that this container was migrated from. */
   source: Schema.NullOr(Snapshot),
   crc32: Crc32
 })

@@ -1,4 +1,4 @@
-/** A row of the migration ledger: one step of a migration, a rollback or a repair, with what it was about and how it ended. */
+/** A row of the migration ledger: one step of a migration, a rollback or a repair, with its outcome. */
 import * as Schema from "effect/Schema"
 import { Count, Crc32, Hash, Instant, Snapshot } from "./WireField.ts"
 import { recordCodec } from "./recordCodec.ts"
@@ -8,19 +8,19 @@ export const SCHEMA_ID = "pi.session_store_v2.migration_event.v1"
 export const Phase = Schema.Literals([
   /** A migration begins. */
   "planned",
-  /** Segments, index and checkpoint are built in the staging path. */
+  /** Segments, index and checkpoint are built in the staging container. */
   "staged",
-  /** They were read again and hold what the source holds. */
+  /** The staging container was read again and holds what the source holds. */
   "verified",
   /** The container is the active store. */
   "completed",
-  /** A migration was given up or undone before it was completed. */
+  /** A migration was stopped or undone before it was completed. */
   "aborted",
   /** A rollback begins. */
   "rollback_planned",
-  /** The other store is the active one again. */
+  /** The file is the active store again. */
   "rolled_back",
-  /** Opening mended something (index rows, a torn tail). */
+  /** Opening repaired something, such as index rows or a torn end. */
   "recovered"
 ])
 export type Phase = typeof Phase.Type
@@ -28,7 +28,7 @@ export type Phase = typeof Phase.Type
 export const Outcome = Schema.Literals(["ok", "recoverable", "failed"])
 export type Outcome = typeof Outcome.Type
 
-/** The three checks before a cutover (ADR, "Forward migration"). */
+/** The three checks before a cutover (docs/adr/003-session-store-v2.md). */
 export const Verification = Schema.Struct({
   entry_count_match: Schema.Boolean,
   hash_chain_match: Schema.Boolean,
@@ -44,9 +44,9 @@ export const MigrationEvent = Schema.Struct({
   phase: Phase,
   outcome: Outcome,
   at: Instant,
-  /** The store that was active before. */
+  /** The store that is active before this step. */
   source: Schema.NullOr(Snapshot),
-  /** The store that is, or would be, active after. */
+  /** The store that becomes active. */
   target: Schema.NullOr(Snapshot),
   /** Without the session's header. */
   entry_count: Schema.NullOr(Count),
@@ -55,7 +55,7 @@ export const MigrationEvent = Schema.Struct({
   /** End of the container's hash chain. */
   chain_hash: Schema.NullOr(Hash),
   verification: Schema.NullOr(Verification),
-  /** Why, in words; always there for a rollback and a repair. */
+  /** Text for people; always present for a rollback and a repair. */
   reason: Schema.NullOr(Schema.String),
   crc32: Crc32
 })

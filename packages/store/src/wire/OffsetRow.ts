@@ -1,9 +1,9 @@
 /**
- * A row of the offset index: where the frame of an entry lies, and what is needed to walk the tree without reading
- * frames. Row n of the file is that of `entry_seq` n. Rows follow the segments and can be made again from them.
+ * A row of the offset index: the position of an entry's frame, and what a walk of the tree needs. Row n belongs to
+ * `entry_seq` n. Rows are written after their frames and can be rebuilt from them.
  */
 import * as Schema from "effect/Schema"
-import { type FrameFields, unquote } from "./SegmentFrame.ts"
+import { type FoundFrame, type FrameFields, NUMBER, SEQ, STRING, unquote } from "./SegmentFrame.ts"
 import { ByteCount, Crc32, EntrySeq, Seq } from "./WireField.ts"
 import { isSound, sealedText } from "./checkedLine.ts"
 
@@ -17,7 +17,7 @@ export const OffsetRow = Schema.Struct({
   entry_type: Schema.String,
   segment_seq: Seq,
   frame_seq: Seq,
-  /** Where the frame starts in its segment. */
+  /** Start of the frame in its segment. */
   byte_offset: ByteCount,
   /** Length of the whole frame: header line, payload, newline. */
   byte_length: ByteCount,
@@ -37,10 +37,14 @@ export const ofFrame = (frame: FrameFields, byteOffset: number, byteLength: numb
   byte_length: byteLength
 })
 
+/** As `ofFrame`, for a frame found in memory. */
+export const ofFound = ({ end, frame, start }: FoundFrame, byteOffset: number): OffsetRow =>
+  ofFrame(frame, byteOffset, end - start)
+
 /** The line of a row, newline included. */
 export const encode = (row: OffsetRow): Buffer => Buffer.from(encodeText(row))
 
-/** As `encode`, as text: to join many. */
+/** As `encode`, as text, so that many can be joined. */
 export const encodeText = (row: OffsetRow): string =>
   sealedText(
     `{"schema":"${SCHEMA_ID}","entry_seq":${row.entry_seq},"entry_id":${JSON.stringify(row.entry_id)},` +
@@ -49,17 +53,13 @@ export const encodeText = (row: OffsetRow): string =>
       `"byte_offset":${row.byte_offset},"byte_length":${row.byte_length}`
   )
 
-const NUMBER = "(0|[1-9][0-9]{0,14})"
-/** Counted from 1. */
-const SEQ = "([1-9][0-9]{0,14})"
-const STRING = '("(?:[^"\\\\\\u0000-\\u001f]|\\\\.)*")'
 const ROW = new RegExp(
   `^\\{"schema":"${SCHEMA_ID.replaceAll(".", "\\.")}","entry_seq":${NUMBER},"entry_id":${STRING},` +
     `"parent_entry_id":(?:null|${STRING}),"entry_type":${STRING},"segment_seq":${SEQ},"frame_seq":${SEQ},` +
     `"byte_offset":${NUMBER},"byte_length":${NUMBER},"crc32":"[0-9a-f]{8}"\\}$`
 )
 
-/** The row on the line `bytes[start, end)`, newline excluded; undefined when any byte of it is not as it was written. */
+/** The row on the line `bytes[start, end)`, newline excluded; undefined when any byte of it is damaged. */
 export const decode = (bytes: Buffer, start: number, end: number): OffsetRow | undefined => {
   if (!isSound(bytes, start, end)) return undefined
   const match = ROW.exec(bytes.toString("utf8", start, end))
@@ -80,5 +80,5 @@ export const decode = (bytes: Buffer, start: number, end: number): OffsetRow | u
   }
 }
 
-/** Bytes that stand in a row's line for its own id and for no other member: what a search by id looks for. */
+/** Bytes that occur only in the row of this id, for a search by id. */
 export const idNeedle = (entryId: string): Buffer => Buffer.from(`,"entry_id":${JSON.stringify(entryId)},`)

@@ -1,14 +1,13 @@
 /**
- * A frame: one line of a session inside a segment, with what it takes to trust it. Its bytes are a header line (JSON),
- * the line of the session unchanged, and a newline:
+ * A frame: one line of a session in a segment, with its checksum and its link. Its bytes are a header line (JSON), the
+ * unchanged line of the session, and a newline:
  *
  *     {"schema":"pi.session_store_v2.segment_frame.v1","segment_seq":1,"frame_seq":3,"entry_seq":2,...,"crc32":"..."}
  *     {"type":"message","id":"a1b2c3d4","parentId":"...",...}
  *
- * So a segment is JSONL that any tool reads, and every second line of it is the session. `crc32` covers the header line
- * up to itself and the payload; `prev_hash` is the SHA-256 of all the bytes of the frame before, over segment borders,
- * and zeros in the first one. A header has one spelling only: another order, another member, another number format is
- * damage.
+ * So a segment is JSONL, and every second line of it is the session. `crc32` covers the payload and the header line up to
+ * the checksum. `prev_hash` is the SHA-256 of all bytes of the frame before, also across segments, and zeros in the first
+ * frame. A header has exactly one spelling: another order, member or number format is damage.
  */
 import { hash } from "node:crypto"
 import { crc32 } from "node:zlib"
@@ -25,21 +24,21 @@ export const SegmentFrame = Schema.Struct({
   /** From 1 in each segment. */
   frame_seq: Seq,
   entry_seq: EntrySeq,
-  /** The session's id in the frame of its header. Empty for an entry that no other can name; see `links_in_lines`. */
+  /** The session's id in the frame of its header. Empty for an entry that others cannot refer to; see `links_in_lines`. */
   entry_id: Schema.String,
   /** Null, or the id of an earlier entry (INV-001). */
   parent_entry_id: Schema.NullOr(Schema.String),
-  /** The parent that the line names, where no earlier entry has that id: `parent_entry_id` is null then. */
+  /** The line's parent when no earlier entry has that id; `parent_entry_id` is null then. */
   missing_parent_id: Schema.optionalKey(Schema.String),
   /** `session` in the frame of the header. */
   entry_type: Schema.String,
-  /** Bytes of the payload, the newline after it excluded. */
+  /** Bytes of the payload, without its newline. */
   payload_length: ByteCount,
-  /** The line was the last of its file and had no newline; export leaves it out again where nothing follows. */
+  /** The line was the last of its file and had no newline. Export omits the newline when no entry follows. */
   unterminated: Schema.optionalKey(Schema.Literal(true)),
   /**
-   * In the frame of the header: the file that was migrated had an entry without an id, an id twice, a parent after its
-   * child or a line that is no entry. Its branches are made from the lines, as those of a file.
+   * Only in the header's frame: the migrated file had an entry without an id, a repeated id, a parent after its child, or
+   * a line that is no entry. Branches are then computed from all lines, as for a file.
    */
   links_in_lines: Schema.optionalKey(Schema.Literal(true)),
   prev_hash: Hash,
@@ -47,16 +46,16 @@ export const SegmentFrame = Schema.Struct({
 })
 export type SegmentFrame = typeof SegmentFrame.Type
 
-/** What `prev_hash` is in the first frame of a store. */
+/** `prev_hash` of a store's first frame. */
 export const GENESIS = "0".repeat(64)
 
-/** A header line longer than this is damage (ids are short; a header without newline must not be read for ever). */
+/** Maximal length of a header line. Longer is damage, so that a missing newline does not make reading endless. */
 export const HEADER_BYTES_MAX = 1 << 16
 
-/** Bytes of a header besides its ids and its type, and some to spare. */
+/** Upper bound for the bytes of a header besides its ids and its type. */
 const FIXED_BYTES = 1 << 10
 
-/** Whether the header of an entry stays below `HEADER_BYTES_MAX`. */
+/** Whether the header of an entry fits in `HEADER_BYTES_MAX`. */
 export const isShort = (entryId: string, parentId: string | null, entryType: string): boolean => {
   // No character takes more than six bytes of JSON.
   if (entryId.length + (parentId?.length ?? 0) + entryType.length < HEADER_BYTES_MAX / 8) return true
@@ -64,10 +63,10 @@ export const isShort = (entryId: string, parentId: string | null, entryType: str
   return names.reduce((sum, name) => sum + Buffer.byteLength(JSON.stringify(name)), FIXED_BYTES) <= HEADER_BYTES_MAX
 }
 
-/** SHA-256 of a frame's bytes: what the next frame's `prev_hash` says, and a head's `chain_hash`. */
+/** SHA-256 of a frame's bytes: the `prev_hash` of the next frame and the `chain_hash` of a head. */
 export const chainHash = (frame: Uint8Array): string => hash("sha256", frame, "hex")
 
-/** One line of a session on its way into a frame. */
+/** One line of a session, to be written as a frame. */
 export interface FrameInput {
   readonly entryId: string
   readonly parentId: string | null
@@ -79,10 +78,10 @@ export interface FrameInput {
   readonly linksInLines?: true
 }
 
-/** What a frame says before it is encoded. */
+/** Fields of a frame before it is encoded. */
 export type FrameFields = Omit<SegmentFrame, "schema" | "payload_length" | "crc32">
 
-/** The bytes of a frame. `payload` is a line without its newline. */
+/** Encodes a frame. `payload` is a line without its newline. */
 export const encode = (frame: FrameFields, payload: Uint8Array): Buffer => {
   const open =
     `{"schema":"${SCHEMA_ID}","segment_seq":${frame.segment_seq},"frame_seq":${frame.frame_seq},` +
@@ -102,7 +101,7 @@ export const encode = (frame: FrameFields, payload: Uint8Array): Buffer => {
   return bytes
 }
 
-/** A frame found in memory. Offsets are those of the array it was found in. */
+/** A decoded frame. Offsets are relative to the array that holds it. */
 export interface FoundFrame {
   readonly _tag: "Frame"
   readonly frame: SegmentFrame
@@ -115,14 +114,14 @@ export interface FoundFrame {
 
 export type Decoded =
   | FoundFrame
-  /** The bytes end before the frame does; with this many bytes from its start one can know more. */
+  /** The bytes end before the frame does. Decoding needs at least this many bytes from the frame's start. */
   | { readonly _tag: "Incomplete"; readonly bytesNeeded: number }
   | { readonly _tag: "Damaged"; readonly reason: string }
 
-const NUMBER = "(0|[1-9][0-9]{0,14})"
-/** Counted from 1. */
-const SEQ = "([1-9][0-9]{0,14})"
-const STRING = '("(?:[^"\\\\\\u0000-\\u001f]|\\\\.)*")'
+/** Patterns of the one spelling of values. `SEQ` counts from 1. */
+export const NUMBER = "(0|[1-9][0-9]{0,14})"
+export const SEQ = "([1-9][0-9]{0,14})"
+export const STRING = '("(?:[^"\\\\\\u0000-\\u001f]|\\\\.)*")'
 const HEADER = new RegExp(
   `^\\{"schema":"${SCHEMA_ID.replaceAll(".", "\\.")}","segment_seq":${SEQ},"frame_seq":${SEQ},"entry_seq":${NUMBER},` +
     `"entry_id":${STRING},"parent_entry_id":(?:null|${STRING}),(?:"missing_parent_id":${STRING},)?` +
@@ -130,7 +129,7 @@ const HEADER = new RegExp(
     `"prev_hash":"([0-9a-f]{64})","crc32":"([0-9a-f]{8})"\\}$`
 )
 
-/** Reads a JSON string that was matched; undefined when it is not spelled as `encode` spells it. */
+/** The value of a matched JSON string; undefined when `encode` would spell it differently. */
 export const unquote = (quoted: string): string | undefined => {
   if (!quoted.includes("\\")) return quoted.slice(1, -1)
   try {
@@ -143,7 +142,7 @@ export const unquote = (quoted: string): string | undefined => {
 
 const damaged = (reason: string): Decoded => ({ _tag: "Damaged", reason })
 
-/** The frame that starts at `start`; `end` is where the bytes at hand end. */
+/** Decodes the frame that starts at `start`. `end` is the end of the available bytes. */
 export const decode = (bytes: Buffer, start: number, end: number): Decoded => {
   const newline = bytes.indexOf(0x0a, start)
   if (newline < 0 || newline >= end) {

@@ -1,6 +1,6 @@
 /**
- * The wire contract as a whole (ADR, "Wire-format contract"): the bundle of all records of a container, and the JSON
- * Schema of it that stands in docs/schema/session_store_v2_contract.json for programs in other languages.
+ * The wire contract: the bundle of all records of a container, and its JSON Schema for programs in other languages
+ * (docs/schema/session_store_v2_contract.json).
  */
 import * as Schema from "effect/Schema"
 import * as ActiveStore from "./ActiveStore.ts"
@@ -14,7 +14,7 @@ import { TRANSITIONS } from "../StoreState.ts"
 
 export const SCHEMA_ID = "pi.session_store_v2.contract.v1"
 
-/** All records of one container at one moment, for validation. Payloads of frames are not part of it. */
+/** All records of one container at one moment, for validation, without the payloads of frames. */
 export const ContractBundle = Schema.Struct({
   schema: Schema.Literal(SCHEMA_ID),
   manifest: Manifest.Manifest,
@@ -23,7 +23,7 @@ export const ContractBundle = Schema.Struct({
   offset_index: Schema.Array(OffsetRow.OffsetRow),
   checkpoint: Schema.Array(Checkpoint.Checkpoint),
   migration_event: Schema.Array(MigrationEvent.MigrationEvent),
-  /** Absent before the container is the active store of its session. */
+  /** Absent before the container becomes an active store. */
   active_store: Schema.optionalKey(ActiveStore.ActiveStore)
 })
 export type ContractBundle = typeof ContractBundle.Type
@@ -40,7 +40,7 @@ const RECORDS = {
 const jsonSchemaOf = (schema: Schema.Constraint) =>
   Schema.toJsonSchemaDocument(schema, { onExcessProperty: "error" }).schema
 
-/** The JSON Schema document: the bundle, and each record by itself under `$defs`. */
+/** The JSON Schema document: the bundle, and each record under `$defs`. */
 export const document = () => ({
   $schema: "https://json-schema.org/draft/2020-12/schema",
   $id: SCHEMA_ID,

@@ -1,19 +1,19 @@
-/** Fields that several records of the wire contract share. */
+/** Fields that several records share. */
 import * as Schema from "effect/Schema"
 
-/** Numbers have at most 15 digits, which every reader of JSON takes as they are. */
+/** Numbers have at most 15 digits, which every JSON parser reads exactly. */
 const NUMBER_MAX = 999_999_999_999_999
 
-/** A number counted from 1: of a segment, of a frame in its segment, of a checkpoint. */
+/** Number of a segment, of a frame in its segment, or of a checkpoint; from 1. */
 export const Seq = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: NUMBER_MAX }))
 
 /** Position in the session: 0 is its header, entries follow from 1 without a gap. */
 export const EntrySeq = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: NUMBER_MAX }))
 
-/** How many of something, or where in a file, in bytes. */
+/** A length or a position in a file, in bytes. */
 export const ByteCount = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: NUMBER_MAX }))
 
-/** How many of something. */
+/** A number of things. */
 export const Count = ByteCount
 
 /** SHA-256 in lower-case hexadecimal. */
@@ -22,22 +22,22 @@ export const Hash = Schema.String.check(Schema.isPattern(/^[0-9a-f]{64}$/u))
 /** CRC-32 (IEEE) in lower-case hexadecimal. */
 export const Crc32 = Schema.String.check(Schema.isPattern(/^[0-9a-f]{8}$/u))
 
-/** An instant, ISO 8601 in UTC with milliseconds, as `Date.prototype.toISOString` gives it. */
+/** ISO 8601 in UTC with milliseconds, as `Date.prototype.toISOString` returns it. */
 export const Instant = Schema.String.check(Schema.isPattern(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/u))
 
-/** A name in the directory of the container: no path leads out of it. */
+/** A file name, never a path. */
 // oxlint-disable-next-line no-control-regex -- no file system has NUL in a name
 export const FileName = Schema.String.check(Schema.isPattern(/^(?!\.{1,2}$)[^/\\\u0000]+$/u))
 
-/** Where a container's manifest lies, from the directory of the container. */
+/** Path of a container's manifest, relative to the session directory. */
 // oxlint-disable-next-line no-control-regex -- no file system has NUL in a name
 export const ManifestPointer = Schema.String.check(Schema.isPattern(/^(?!\.{1,2}\/)[^/\\\u0000]+\/manifest\.json$/u))
 
-/** What a session is kept as. */
+/** Formats of session stores. */
 export const StoreFormat = Schema.Literals(["jsonl_v3", "sqlite_v1", "native_v2"])
 export type StoreFormat = typeof StoreFormat.Type
 
-/** The last frame of a store at some moment. */
+/** The last frame of a store at one moment. */
 export const Head = Schema.Struct({
   segment_seq: Seq,
   frame_seq: Seq,
@@ -48,16 +48,16 @@ export const Head = Schema.Struct({
 })
 export type Head = typeof Head.Type
 
-/** How far the offset index reaches. */
+/** Extent of the offset index. */
 export const IndexExtent = Schema.Struct({ byte_length: ByteCount, row_count: Count })
 export type IndexExtent = typeof IndexExtent.Type
 
-/** A store other than the container, at some moment. */
+/** Identity of a store's contents at one moment. */
 export const Snapshot = Schema.Struct({
   format: StoreFormat,
-  /** In the directory of the container. */
+  /** File name in the session directory. */
   path: FileName,
-  /** `sha256:` and the digest of the session's bytes as JSONL. */
+  /** `sha256:` and the digest of the session as JSONL. */
   snapshot_id: Schema.String.check(Schema.isPattern(/^sha256:[0-9a-f]{64}$/u)),
   byte_length: ByteCount
 })

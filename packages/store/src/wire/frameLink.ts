@@ -1,9 +1,17 @@
-/** How one frame follows another: INV-002 and INV-005 for neighbours, and making those that do. */
+/** Links between frames: checks INV-002 and INV-005 for neighbours, and makes linked frames. */
 import * as OffsetRow from "./OffsetRow.ts"
-import { type FrameFields, type FrameInput, GENESIS, type SegmentFrame, chainHash, encode } from "./SegmentFrame.ts"
+import {
+  type FoundFrame,
+  type FrameFields,
+  type FrameInput,
+  GENESIS,
+  type SegmentFrame,
+  chainHash,
+  encode
+} from "./SegmentFrame.ts"
 import { type Head } from "./WireField.ts"
 
-/** A frame as the head that the next one must follow. */
+/** A frame as the head of the store. */
 export const headOf = (frame: FrameFields, chainHash: string): Head => ({
   segment_seq: frame.segment_seq,
   frame_seq: frame.frame_seq,
@@ -12,7 +20,11 @@ export const headOf = (frame: FrameFields, chainHash: string): Head => ({
   chain_hash: chainHash
 })
 
-/** Why `frame`, found in segment `segmentSeq`, does not follow `head` (or start the store); undefined when it does. */
+/** As `headOf`, for a frame found in `bytes`. */
+export const headOfFound = (bytes: Buffer, { end, frame, start }: FoundFrame): Head =>
+  headOf(frame, chainHash(bytes.subarray(start, end)))
+
+/** Why `frame` in segment `segmentSeq` does not follow `head`, or does not start the store; undefined when it does. */
 export const follows = (head: Head | undefined, segmentSeq: number, frame: SegmentFrame): string | undefined => {
   if (frame.segment_seq !== segmentSeq) return `the frame belongs to segment ${frame.segment_seq}`
   const expected = head === undefined ? 0 : head.entry_seq + 1
@@ -23,7 +35,7 @@ export const follows = (head: Head | undefined, segmentSeq: number, frame: Segme
   return undefined
 }
 
-/** The frames of lines that go behind `previous`, into a segment that has `byteLength` bytes, and their index rows. */
+/** Makes frames after `previous`, for a segment of `byteLength` bytes, and their index rows. */
 export const framesOf = (
   inputs: ReadonlyArray<FrameInput>,
   segmentSeq: number,

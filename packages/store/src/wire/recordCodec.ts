@@ -1,4 +1,4 @@
-/** Encoding and decoding of the records that are small documents: checked line, then schema, unknown members refused. */
+/** Codecs of small records: a checked line, then the schema. Unknown members are refused. */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { type Json, type JsonObject } from "@pi-sessions/core/Json"
@@ -7,11 +7,11 @@ import { asBuffer, open, seal } from "./checkedLine.ts"
 export interface RecordCodec<A> {
   /** The record's line, newline included. */
   readonly encode: (record: A) => Buffer
-  /** The record on a line (with or without its newline), or why it is none. */
+  /** The record on a line, with or without its newline, or why the line is invalid. */
   readonly decode: (bytes: Uint8Array) => Result.Result<A, string>
 }
 
-/** Members in the order of the schema, so that the same record always has the same bytes. */
+/** Members in the schema's order, so that equal records have equal bytes. */
 const inOrder = (record: object, keys: ReadonlyArray<string>): JsonObject => {
   const given = new Map<string, Json>(Object.entries(record))
   const ordered: { [key: string]: Json } = {}
@@ -26,7 +26,7 @@ export const recordCodec = <S extends Schema.Struct<Schema.Struct.Fields>>(
   schema: S & Schema.Codec<S["Type"], S["Encoded"]>
 ): RecordCodec<Omit<S["Type"], "crc32">> => {
   const keys = Object.keys(schema.fields)
-  // Compiled when a record is first read: a schema costs start-up time.
+  // Compiled on first use, because compiling slows the start.
   let decoder: ((value: unknown) => Result.Result<S["Type"], Schema.SchemaError>) | undefined
   return {
     encode: (record) => seal(inOrder(record, keys)),

@@ -1,4 +1,4 @@
-/** Sealed segments as a manifest counts them. */
+/** Sealed segments in a manifest. */
 import type * as Manifest from "./Manifest.ts"
 import { type Head } from "./WireField.ts"
 
@@ -12,7 +12,7 @@ export const sealedAt = (head: Head, firstEntrySeq: number, byteLength: number):
   chain_hash: head.chain_hash
 })
 
-/** Why segments do not follow each other from the first one; undefined when they do. */
+/** Why the segments or their entries are not numbered without a gap; undefined when they are. */
 export const gapIn = (segments: ReadonlyArray<Manifest.SealedSegment>): string | undefined => {
   let nextSeq = 0
   for (const [at, { first_entry_seq, frame_count, last_entry_seq, segment_seq }] of segments.entries()) {

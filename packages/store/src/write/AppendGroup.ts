@@ -1,29 +1,29 @@
 /**
- * The entries that one write and sync will carry: requests are taken in whole or refused, by id and parent, against the
- * store and what the group holds already.
+ * The entries of one group commit. Each request is accepted as a whole or refused, after comparing its ids and parents
+ * with the store and with the group.
  */
 import * as Effect from "effect/Effect"
 import { type FrameInput, isShort } from "../wire/SegmentFrame.ts"
 import { EntryRefused } from "../StoreError.ts"
 
-/** Where an appended entry stands. */
+/** An acknowledged entry. */
 export interface Appended {
   readonly entryId: string
-  /** From 1. */
+  /** Position, from 1. */
   readonly entrySeq: number
-  /** Whether this call wrote it; false when it was there already. */
+  /** Whether this call wrote it; false when the store already had it. */
   readonly written: boolean
 }
 
-/** What a group needs to know of the store it goes to. */
+/** The store that a group is appended to. */
 export interface Existing<E, R> {
-  /** For errors. */
+  /** Path for errors. */
   readonly path: string
   /** `entry_seq` of the next frame. */
   readonly nextSeq: number
-  /** Positions by id, the header's under the session's id. */
+  /** Position of each entry by its id; the header is under the session's id. */
   readonly seqById: ReadonlyMap<string, number>
-  /** The payload of an entry that is in the store. */
+  /** Reads the payload of an entry in the store. */
   readonly payloadAt: (entrySeq: number) => Effect.Effect<Uint8Array, E, R>
 }
 
@@ -36,12 +36,12 @@ export class AppendGroup<E, R> {
     this.#store = store
   }
 
-  /** What is to be written, in order. */
+  /** The entries to write, in order. */
   get inputs(): ReadonlyArray<FrameInput> {
     return this.#inputs
   }
 
-  /** Takes a request: adds what is new of it, or fails and adds nothing. */
+  /** Adds the new entries of a request, or fails and adds nothing. */
   readonly add = Effect.fnUntraced(
     { self: this },
     function* (
@@ -51,7 +51,7 @@ export class AppendGroup<E, R> {
       const { nextSeq, path, seqById } = this.#store
       const fresh: Array<FrameInput> = []
       const freshSeq = new Map<string, number>()
-      // Entries that were migrated without an id have the empty one, which names none of them.
+      // The empty id belongs to migrated entries without an id, and refers to none of them.
       const seqOf = (id: string): number | undefined =>
         id === "" ? undefined : (seqById.get(id) ?? this.#seqById.get(id) ?? freshSeq.get(id))
       const appended: Array<Appended> = []
@@ -74,7 +74,7 @@ export class AppendGroup<E, R> {
           appended.push({ entryId, entrySeq: known, written: false })
           continue
         }
-        // The header's frame stands under the session's id, which is no entry.
+        // Position 0 is the header, which is no entry.
         if (parentId !== null && (seqOf(parentId) ?? 0) === 0) {
           return yield* new EntryRefused({ path, entryId, why: "unknown-parent", parentId })
         }
@@ -89,7 +89,7 @@ export class AppendGroup<E, R> {
   )
 }
 
-/** Whether two lines are the same but for blank lines around them. */
+/** Whether two lines are equal, except for blank lines around them. */
 const isSamePayload = (a: Uint8Array, b: Uint8Array): boolean => {
   const left = Buffer.from(a.buffer, a.byteOffset, a.byteLength)
   const right = Buffer.from(b.buffer, b.byteOffset, b.byteLength)

@@ -1,6 +1,6 @@
 /**
- * The index as the writer sees it: rows of durable frames wait in memory until there are enough of them to be written,
- * and are kept until they are synced, so that a failed sync loses none.
+ * The index as the writer sees it. Rows of durable frames wait in memory until there are enough to write, and are kept
+ * until they are synced, so that a failed sync loses none.
  */
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
@@ -10,15 +10,15 @@ import { type StoreIoError } from "../StoreError.ts"
 import { type IndexExtent } from "../wire/WireField.ts"
 import { AppendLog } from "../files/AppendLog.ts"
 
-/** Rows are written when about so many bytes of them wait. */
+/** Rows are written when about so many bytes wait. */
 const WAITING_BYTES = 1 << 16
-/** About as long as a row is; only to decide when to write. */
+/** Estimated bytes of a row, to decide when to write. */
 const ROW_BYTES = 240
 
 export class IndexLog {
   readonly #log: AppendLog
   #rowCount: number
-  /** Rows that the file does not durably hold yet, in order; the first `#written` of them are written. */
+  /** Rows that are not durable yet, in order; the first `#written` of them are written. */
   #rows: Array<OffsetRow.OffsetRow> = []
   #written = 0
 
@@ -28,17 +28,17 @@ export class IndexLog {
     this.#rowCount = extent.row_count
   }
 
-  /** What the file durably holds. */
+  /** The durable extent of the file. */
   get extent(): IndexExtent {
     return { byte_length: this.#log.durableLength, row_count: this.#rowCount - this.#rows.length }
   }
 
-  /** Whether another file has the index's name, or none. */
+  /** Whether the index file was replaced or removed. */
   get isLost(): boolean {
     return this.#log.isLost
   }
 
-  /** Whether it is time to `write`. */
+  /** Whether enough rows wait for `write`. */
   get isFull(): boolean {
     return (this.#rows.length - this.#written) * ROW_BYTES >= WAITING_BYTES
   }
@@ -48,7 +48,7 @@ export class IndexLog {
     this.#rowCount += rows.length
   }
 
-  /** Writes the rows that wait; they are not synced. */
+  /** Writes the rows that wait, without a sync. */
   readonly write = Effect.fnUntraced({ self: this }, function* (this: IndexLog): Effect.fn.Return<
     void,
     StoreIoError,

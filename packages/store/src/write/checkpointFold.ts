@@ -1,4 +1,4 @@
-/** Making a checkpoint: folding the history up to the head, and putting the file in place. */
+/** Makes checkpoints: folds the history up to the head, and writes the file. */
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
 import * as Path from "effect/Path"
@@ -11,7 +11,8 @@ import { type StoreDamaged, type StoreIoError } from "../StoreError.ts"
 import { type StoreLayout } from "../StoreLayout.ts"
 import { entriesOf } from "../StoreReader.ts"
 import { type Head } from "../wire/WireField.ts"
-import { type StoreView, openPresent } from "../read/StoreView.ts"
+import { type StoreView } from "../read/StoreView.ts"
+import { openPresent } from "../read/openView.ts"
 import * as Checkpoints from "../read/checkpointFiles.ts"
 import { replaceFile } from "../files/durable.ts"
 import { nowInstant } from "../files/manifestFile.ts"
@@ -41,7 +42,7 @@ export const fold = Effect.fnUntraced(function* (
   }
 })
 
-/** What a fold of the history up to `head` gives; it goes on from a checkpoint that lies before. */
+/** The result of folding the history up to `head`, starting from an earlier checkpoint. */
 export const contextAt = Effect.fnUntraced(function* (
   view: StoreView,
   head: Head,
@@ -60,7 +61,7 @@ export const contextAt = Effect.fnUntraced(function* (
   }
 })
 
-/** Written beside, synced, renamed: a half-written checkpoint never has a checkpoint's name. */
+/** Writes a checkpoint atomically. */
 export const put = Effect.fnUntraced(function* (layout: StoreLayout, checkpoint: Checkpoint.Checkpoint) {
   const path = yield* Path.Path
   const target = layout.checkpoint(checkpoint.checkpoint_seq)

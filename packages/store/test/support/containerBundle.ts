@@ -1,7 +1,4 @@
-/**
- * The bundle of a container as another program would collect it: with `JSON.parse` and the lengths that the format
- * documents, and nothing of ours.
- */
+/** The bundle of a container as another program would collect it: with `JSON.parse` and the documented lengths only. */
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 
@@ -30,7 +27,7 @@ const lengthOf = (frame: unknown): number => {
   throw new Error("a frame without a payload_length")
 }
 
-/** A frame as it lies in its segment. */
+/** A frame in its segment. */
 export interface RawFrame {
   readonly header: unknown
   readonly payload: Buffer
@@ -56,7 +53,7 @@ export const framesOf = (container: string): ReadonlyArray<RawFrame> =>
       return frames
     })
 
-/** The bundle of the container `<session-id>.v2`, with the marker beside it. */
+/** The bundle of the container `<session-id>.v2` and its marker. */
 export const collect = (container: string): Bundle => {
   const marker = container.replace(/\.v2$/, ".active.json")
   const checkpoints = Path.join(container, "checkpoints")

@@ -1,4 +1,4 @@
-/** The contract document on disk, with a validator that is not ours (ajv, JSON Schema draft 2020-12). */
+/** Validates with the contract document on disk and ajv (JSON Schema draft 2020-12). */
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import { Ajv2020 } from "ajv/dist/2020.js"
@@ -9,12 +9,12 @@ export const document: { readonly $id: string; readonly $defs: { readonly [name:
   Fs.readFileSync(file, "utf8")
 )
 
-// Strict: a keyword that ajv does not know is an error, but for the two that are ours.
+// Strict: an unknown keyword is an error, except for the document's own two.
 const ajv = new Ajv2020({ strict: true, allErrors: true })
 ajv.addVocabulary(["x-transitions", "x-invariants"])
 const bundle = ajv.compile(document)
 
-/** What is wrong with a bundle; empty when it is valid. */
+/** Problems of a bundle; empty when it is valid. */
 export const errorsOf = (value: unknown): ReadonlyArray<string> =>
   bundle(value) ? [] : (bundle.errors ?? []).map((error) => `${error.instancePath}: ${error.message}`)
 

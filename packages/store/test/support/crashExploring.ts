@@ -1,4 +1,4 @@
-/** Exploring the crashes of programs that use a store. */
+/** Explores crashes of programs that use a store. */
 import { Effect } from "effect"
 import type * as FileSystem from "effect/FileSystem"
 import * as Layer from "effect/Layer"
@@ -16,7 +16,7 @@ export type Workload = (
   ledger: crash.Ledger
 ) => Effect.Effect<unknown, unknown, SessionStore | StoreMigration | FileSystem.FileSystem | Path.Path>
 
-/** What a program starts from. */
+/** A program and the disk that it starts from. */
 export interface Program {
   readonly name: string
   readonly workload: Workload
@@ -34,16 +34,16 @@ export interface Options {
   readonly sectorBytes?: number
   readonly byteCuts?: number
   readonly fileSystem?: CrashExplorer.ExploreOptions<crash.Promised, unknown>["fileSystem"]
-  /** Every how many states the session also goes on, which takes ten times as long; never unless told. */
+  /** In one state of so many, appending and moving continue, which takes ten times as long. Default: never. */
   readonly goesOnEvery?: number
-  /** Every how many states something else is done with the disk. */
+  /** A further check of one state in so many. */
   readonly sample?: {
     readonly every: number
     readonly use: (image: DiskImage.DiskImage, known: crash.Known) => Effect.Effect<void, unknown>
   }
 }
 
-/** Every boundary of a program, every state that is not too many. */
+/** Checks the crash states of a program, within the budget. */
 export const explore = (program: Program, options: Options) => {
   let seen = 0
   return CrashExplorer.explore<crash.Promised, unknown>({
@@ -74,7 +74,7 @@ export const run = Effect.fnUntraced(function* (
   const acknowledged: Array<crash.Promised> = []
   const attempted: Array<crash.Promised> = []
   const machine = make({ interleave: true, ...options, image: program.image })
-  // An entry that was refused and is tried again comes behind those that were tried meanwhile.
+  // A retried entry comes after those that were tried meanwhile.
   const attempt = (one: crash.Promised) => {
     const before = "line" in one ? attempted.findIndex((other) => "line" in other && other.line === one.line) : -1
     if (before >= 0) attempted.splice(before, 1)

@@ -1,4 +1,4 @@
-/** Rounds of kill -9 under a real writer, and the oracle: the entries it was told of, each known by its number. */
+/** Rounds of kill -9 of a real writer, and the expected entries, which follow from their numbers. */
 import * as ChildProcess from "node:child_process"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
@@ -34,7 +34,7 @@ export interface Killed {
   readonly moves: number
 }
 
-/** Starts a writer and kills it so many milliseconds after its first word. */
+/** Starts a writer and kills it so many milliseconds after its first output. */
 export const killAfter = (directory: string, mode: "append" | "move", seed: number, ms: number) =>
   Effect.promise(
     () =>
@@ -66,7 +66,7 @@ export const killAfter = (directory: string, mode: "append" | "move", seed: numb
       })
   )
 
-/** Entries of the session in the store that is active; fails with what is wrong. */
+/** Number of entries in the active store; fails when they are not the first ones. */
 export const heldIn = Effect.fnUntraced(function* (directory: string) {
   const location = { directory, sessionId }
   const store = yield* SessionStore
@@ -82,7 +82,7 @@ export const heldIn = Effect.fnUntraced(function* (directory: string) {
   return count
 }, Effect.scoped)
 
-/** Opens for writing, where the container is the active store, and verifies. */
+/** Opens the active container for writing, and verifies it. Returns the repairs. */
 export const reopen = Effect.fnUntraced(function* (directory: string) {
   const location = { directory, sessionId }
   const store = yield* SessionStore
@@ -91,7 +91,7 @@ export const reopen = Effect.fnUntraced(function* (directory: string) {
   const repairs = yield* Effect.scoped(Effect.map(store.writer(location), (writer) => writer.repairs)).pipe(
     Effect.catchTag("StoreNotActive", () => Effect.succeed<ReadonlyArray<string>>([]))
   )
-  // A migration that is killed between its two renames leaves no container in the place, and the file in use.
+  // A migration that is killed between its two renames leaves the file active and no container.
   const isThere = Fs.existsSync(Path.join(directory, `${sessionId}.v2`))
   if (!isThere && active.active !== "native_v2") return repairs
   const { findings } = yield* store.verify(location)

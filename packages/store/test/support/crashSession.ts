@@ -1,10 +1,9 @@
 /**
- * What a session must be after a crash, whatever it went through: everything acknowledged is there, in order and
- * bit-exact; what was only attempted is there whole or not at all, and without a hole; nothing else is.
+ * Conditions on a session after a crash: every acknowledged entry is there, in order and byte for byte; attempted entries
+ * are there whole or not at all, without a gap; nothing else is there.
  *
- * Programs under test write into a ledger of lines. A line that stands in it as attempted may be in the session after a
- * crash; one that was acknowledged must be. The session as bytes is then a beginning of the attempted lines that holds
- * all the acknowledged ones.
+ * Programs under test record attempted and acknowledged lines in a ledger. The session's bytes must be a prefix of the
+ * attempted lines that contains all acknowledged ones.
  */
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
@@ -22,16 +21,16 @@ import * as StoreVerify from "../../src/StoreVerify.ts"
 import * as StoreLayer from "./storeLayer.ts"
 import * as sessions from "./sessions.ts"
 
-/** What a program promises: a line of the session, or that a step is done; some leave a store that needs no mending. */
+/** A promise of a program: a line of the session, or a finished step. Some steps leave a store that needs no repair. */
 export type Promised = { readonly line: string } | { readonly step: string; readonly settles: boolean }
 
 export type Ledger = CrashExplorer.Ledger<Promised>
 
-/** What a test knows when it looks at a disk. */
+/** What a test knows about a disk. */
 export interface Known {
   readonly acknowledged: ReadonlyArray<Promised>
   readonly attempted: ReadonlyArray<Promised>
-  /** A file of an earlier format that nobody may change, and its bytes. */
+  /** A file of an earlier format that must not change, and its bytes. */
   readonly source?: { readonly path: string; readonly bytes: Buffer } | undefined
 }
 
@@ -52,7 +51,7 @@ export class Wrong extends Error {
 
 const wrong = (reason: string) => Effect.fail(new Wrong(reason))
 
-/** Bytes of a session that are a beginning of what was attempted and hold what was acknowledged. */
+/** Fails unless the bytes are a prefix of the attempted lines and contain the acknowledged ones. */
 export const holds = Effect.fnUntraced(function* (where: string, bytes: Buffer, known: Known) {
   const attempted = linesOf(known.attempted)
   const promised = bytesOf(linesOf(known.acknowledged))
@@ -87,7 +86,7 @@ const readFile = Effect.fnUntraced(function* (path: string) {
   return Buffer.from(yield* fs.readFile(path))
 })
 
-/** Where the session lies now, and its bytes; undefined when there is none yet. */
+/** The active store of the session and its bytes; undefined when there is none yet. */
 export const readActive = Effect.fnUntraced(function* (known: Known) {
   const store = yield* SessionStore
   const active = yield* store.active(location)
@@ -121,7 +120,7 @@ const FOLLOWS: { readonly [phase in MigrationEvent.Phase]: ReadonlyArray<Migrati
   recovered: [undefined, "recovered"]
 }
 
-/** Why the events of a ledger do not belong together; undefined when they do. */
+/** Why the events of a ledger are out of order; undefined when they are in order. */
 export const unlinked = (events: ReadonlyArray<MigrationEvent.MigrationEvent>): string | undefined => {
   const last = new Map<string, MigrationEvent.MigrationEvent>()
   for (const event of events) {
@@ -152,13 +151,13 @@ const checkSource = Effect.fnUntraced(function* ({ source }: Known) {
   if (!(yield* readFile(source.path)).equals(source.bytes)) return yield* wrong("the source was changed")
 })
 
-/** Everything that verify and the ledger tell must be in order. */
+/** Fails unless verify has no finding and the ledger is in order. */
 const checkWhole = Effect.fnUntraced(function* (when: string) {
   const store = yield* SessionStore
   const fs = yield* FileSystem.FileSystem
   if (!(yield* fs.exists(`${location.directory}/${location.sessionId}.v2`))) return
   const report = yield* store.verify(location)
-  // A container that has no marker yet is no store yet, which verify says.
+  // Verify reports a container without a marker, which is not a store yet.
   const hasMarker = (yield* store.active(location)) !== undefined
   const first = report.findings.find(({ path }) => hasMarker || !path.endsWith(".active.json"))
   if (first !== undefined) return yield* wrong(`${when}: verify: ${StoreVerify.format(first)}`)
@@ -167,7 +166,7 @@ const checkWhole = Effect.fnUntraced(function* (when: string) {
   if (why !== undefined) return yield* wrong(`${when}: ledger: ${why}`)
 })
 
-/** Opens for writing and closes again, where there is something to open; says what was mended. */
+/** Opens a store, if there is one, for writing and closes it. Returns the repairs. */
 export const open = Effect.gen(function* () {
   const store = yield* SessionStore
   return yield* withWriter((writer) => Effect.succeed({ entryCount: writer.entryCount, repairs: writer.repairs })).pipe(
@@ -175,14 +174,14 @@ export const open = Effect.gen(function* () {
     Effect.catchTag("StoreNotFound", (error) =>
       Effect.flatMap(store.active(location), (active) => (active === undefined ? Effect.void : Effect.fail(error)))
     ),
-    // A container that never got its marker is none: nothing was acknowledged.
+    // A container that never got its marker is no store: nothing was acknowledged.
     Effect.catchTag("StoreDamaged", (error) =>
       Effect.flatMap(store.active(location), (active) => (active === undefined ? Effect.void : Effect.fail(error)))
     )
   )
 })
 
-/** Checks a disk after a crash, first as it lies there, then opened. */
+/** Checks a disk after a crash, before and after opening the store for writing. */
 export const check = Effect.fnUntraced(function* (known: Known, machine: FaultyFileSystem.FaultyFileSystem) {
   const promised = linesOf(known.acknowledged).length
   yield* checkSource(known)
@@ -203,13 +202,13 @@ export const check = Effect.fnUntraced(function* (known: Known, machine: FaultyF
     return yield* wrong("recovery gives other entries than a reader before it")
   }
   if (isSettled && opened !== undefined && opened.repairs.length > 0) {
-    return yield* wrong(`a store that was whole was mended: ${opened.repairs.join("; ")}`)
+    return yield* wrong(`a store that was whole was repaired: ${opened.repairs.join("; ")}`)
   }
   yield* checkWhole("after recovery")
   const image = machine.disk.image()
   const calls = machine.operations.length
   const again = yield* open
-  if ((again?.repairs.length ?? 0) > 0) return yield* wrong(`opened again, it mends ${again?.repairs.join("; ")}`)
+  if ((again?.repairs.length ?? 0) > 0) return yield* wrong(`opened again, it repairs ${again?.repairs.join("; ")}`)
   const changing = machine.operations.slice(calls).find(({ call, changes }) => changes && call !== "sync")
   if (changing !== undefined) return yield* wrong(`opened again, it calls ${changing.call} ${changing.path}`)
   const changed = difference(image, machine.disk.image())
@@ -217,7 +216,7 @@ export const check = Effect.fnUntraced(function* (known: Known, machine: FaultyF
   return after
 })
 
-/** The writer goes on behind what is there: a new entry, and the last one again. */
+/** Appends a new entry, and the last one again. */
 const appendMore = Effect.fnUntraced(function* (bytes: Buffer) {
   const entries = Session.read(bytes).tree.getEntries()
   const last = entries.at(-1)
@@ -237,14 +236,14 @@ const appendMore = Effect.fnUntraced(function* (bytes: Buffer) {
   yield* checkWhole("after going on")
 })
 
-/** What was under way can be done again, and the session goes on from there. */
+/** Repeats what was interrupted, and continues the session. */
 export const goOn = Effect.fnUntraced(function* (
   after: { readonly from: string; readonly bytes: Buffer } | undefined,
   known: Known
 ) {
   const store = yield* SessionStore
   const migration = yield* StoreMigration
-  // Nothing happens at the moment of the crash: what is done now has another time.
+  // Later steps have a later time than the crash.
   yield* TestClock.adjust("1 minute")
   if (after === undefined) {
     yield* Effect.scoped(store.create(location.directory, sessions.headerLine(location.sessionId)))

@@ -1,4 +1,4 @@
-/** Programs that use a store, each written so that a disk full, a fault or a crash may come at any call. */
+/** Programs that use a store, and that expect a full disk, a fault or a crash at any call. */
 import { Effect } from "effect"
 import * as TestClock from "effect/testing/TestClock"
 import * as Session from "@pi-sessions/core/Session"
@@ -15,20 +15,17 @@ export const header = sessions.headerLine(location.sessionId)
 /** So small that a few entries fill a segment. */
 export const SEGMENT_BYTES = 900
 
-/** Each step at a time of its own, so that its records differ from those before. */
+/** Gives each step its own time, so that its records differ from earlier ones. */
 const tick = TestClock.adjust("1 second")
 
-/**
- * Tries again what the disk refused, as a program does that waits for it: an error of the disk is the only one that may
- * come of a fault, and it must go away with the fault.
- */
+/** Retries after I/O errors. A fault must cause no other error, and no error after it ended. */
 export const stubborn = <A, E extends { readonly _tag: string }, R>(effect: Effect.Effect<A, E, R>) =>
   effect.pipe(
     Effect.tapError(() => tick),
     Effect.retry({ times: 12, while: ({ _tag }) => _tag === "StoreIoError" })
   )
 
-/** A step that leaves a store which needs no mending, unless told otherwise. */
+/** A step. By default it leaves a store that needs no repair. */
 const step = <A, E extends { readonly _tag: string }, R>(
   ledger: Ledger,
   name: string,
@@ -40,7 +37,7 @@ const step = <A, E extends { readonly _tag: string }, R>(
     return stubborn(effect)
   }).pipe(Effect.tap(() => Effect.sync(() => ledger.acknowledge({ step: name, settles }))))
 
-/** Appends entries as one request, told to the ledger. */
+/** Appends entries as one request, and records them. */
 export const put = Effect.fnUntraced(function* (
   ledger: Ledger,
   writer: StoreWriter.StoreWriter,
@@ -55,7 +52,7 @@ export const put = Effect.fnUntraced(function* (
   for (const entry of entries) ledger.acknowledge({ line: entry.text })
 })
 
-/** Appends entries as requests of their own that come at once. */
+/** Appends entries as concurrent requests. */
 export const putTogether = (ledger: Ledger, writer: StoreWriter.StoreWriter, entries: ReadonlyArray<SessionEntry>) =>
   Effect.forEach(entries, (entry) => put(ledger, writer, [entry]), { concurrency: "unbounded", discard: true })
 
@@ -63,7 +60,7 @@ export const create = Effect.fnUntraced(function* (ledger: Ledger, options?: Sto
   const store = yield* SessionStore
   ledger.attempt({ line: header.text })
   const writer = yield* store.create(location.directory, header, options).pipe(
-    // It was made, and then something failed that came after.
+    // The store was created, and a later step failed.
     Effect.catchTag("StoreExists", () => store.writer(location, options)),
     stubborn
   )
@@ -71,7 +68,7 @@ export const create = Effect.fnUntraced(function* (ledger: Ledger, options?: Sto
   return writer
 })
 
-/** Opens the store for writing, as long as it takes, and uses the writer. */
+/** Opens the store for writing, with retries, and uses the writer. */
 const withWriter = <A, E, R>(
   use: (writer: StoreWriter.StoreWriter) => Effect.Effect<A, E, R>,
   options?: StoreWriter.WriterOptions
@@ -87,10 +84,10 @@ const withWriter = <A, E, R>(
 export const entries = (from: number, to: number, size = 20): ReadonlyArray<SessionEntry> =>
   sessions.chain(to, { text: "x".repeat(size) }).slice(from - 1)
 
-/** Entries of one parent, so that each may come without the others. */
+/** Entries with the same parent, so that each may be missing by itself. */
 const siblings = [1, 2, 3, 4].map((n) => sessions.entryLine(`b${n}`, "e5", { text: "y".repeat(10 * n) }))
 
-/** Creating, single entries, a group in one request, requests at once, and the same again. */
+/** Creating, single entries, a group in one request, concurrent requests, and repeated entries. */
 export const appending = Effect.fnUntraced(function* (ledger: Ledger) {
   const writer = yield* create(ledger)
   yield* tick
@@ -114,7 +111,7 @@ export const sealing = Effect.fnUntraced(function* (ledger: Ledger) {
   yield* put(ledger, writer, entries(11, 11))
 }, Effect.scoped)
 
-/** Checkpoints that somebody asks for, and appends after them, with the store closed between. */
+/** Explicit checkpoints with appends after them, with the store closed in between. */
 export const checkpointing = Effect.fnUntraced(function* (ledger: Ledger) {
   yield* Effect.scoped(
     Effect.gen(function* () {
@@ -145,7 +142,7 @@ export const checkpointing = Effect.fnUntraced(function* (ledger: Ledger) {
   )
 })
 
-/** A program that gives up an entry when its append fails, and goes on with another, shorter one: the first is not there. */
+/** A program that replaces a failed entry by a shorter one: the failed one must not appear. */
 export const givingUp = Effect.fnUntraced(function* (ledger: Ledger) {
   const writer = yield* create(ledger, { segmentBytes: SEGMENT_BYTES })
   let last: string | null = null
@@ -163,7 +160,7 @@ export const givingUp = Effect.fnUntraced(function* (ledger: Ledger) {
   }
 }, Effect.scoped)
 
-/** A program that gives up its writer when an append fails, and tries again with another one. */
+/** A program that closes its writer when an append fails, and retries with another one. */
 export const reopening = Effect.fnUntraced(function* (ledger: Ledger) {
   const store = yield* SessionStore
   yield* Effect.scoped(create(ledger))
@@ -187,7 +184,7 @@ export const source = {
   bytes: Buffer.from(sourceLines.map((line) => `${line}\n`).join(""))
 }
 
-/** The lines that a file holds already are promised from the start. */
+/** The lines of the source are promised from the start. */
 const promiseSource = (ledger: Ledger): void => {
   for (const line of sourceLines) {
     ledger.attempt({ line })
@@ -195,7 +192,7 @@ const promiseSource = (ledger: Ledger): void => {
   }
 }
 
-/** From a file into a container, and on with it. */
+/** Migrates a file, and appends. */
 export const migrating = Effect.fnUntraced(function* (ledger: Ledger) {
   promiseSource(ledger)
   const migration = yield* StoreMigration
@@ -204,7 +201,7 @@ export const migrating = Effect.fnUntraced(function* (ledger: Ledger) {
   yield* withWriter((writer) => put(ledger, writer, entries(7, 8)), { segmentBytes: SEGMENT_BYTES })
 })
 
-/** A rollback that was done but for its end says the second time that another store is active: that is where it led. */
+/** A repeated rollback, when only its last step had failed, reports the file as the active store. */
 const rollback = Effect.gen(function* () {
   const migration = yield* StoreMigration
   return yield* migration
@@ -212,7 +209,7 @@ const rollback = Effect.gen(function* () {
     .pipe(Effect.catchTag("StoreNotActive", ({ activePath }) => Effect.succeed({ path: activePath })))
 })
 
-/** Goes on after a kill: what is there is promised from now on, and the last of it is told again by the store. */
+/** Continues after a kill: entries that are there are promised from now on. */
 export const resuming = (known: Known) =>
   Effect.fnUntraced(function* (ledger: Ledger) {
     const found = yield* readActive(known)
@@ -225,7 +222,7 @@ export const resuming = (known: Known) =>
     yield* tick
     if (found === undefined) yield* Effect.scoped(create(ledger))
     else {
-      // An interrupted cutover or rollback is brought to its end first, as whoever opens the session does.
+      // Opening the session finishes an interrupted cutover or rollback.
       yield* open
       const active = yield* store.active(location)
       const path = active === undefined ? known.source?.path : `${location.directory}/${active.path}`
@@ -243,7 +240,7 @@ export const resuming = (known: Known) =>
     )
   })
 
-/** Back to the file that nobody has changed, and into a container again. */
+/** Rolls back to the unchanged file, and migrates again. */
 export const rollingBack = Effect.fnUntraced(function* (ledger: Ledger) {
   promiseSource(ledger)
   const migration = yield* StoreMigration
@@ -254,7 +251,7 @@ export const rollingBack = Effect.fnUntraced(function* (ledger: Ledger) {
   yield* step(ledger, "migrate", migration.migrate(source.path))
 })
 
-/** Back to a file of its own, since entries were appended, and from there into a container again. */
+/** Rolls back to a new file, because entries were appended, and migrates that file. */
 export const exporting = Effect.fnUntraced(function* (ledger: Ledger) {
   promiseSource(ledger)
   const migration = yield* StoreMigration

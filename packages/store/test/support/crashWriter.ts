@@ -1,6 +1,6 @@
 /**
  * A program that uses a store until it is killed: `node crashWriter.ts <directory> append|move <seed>`. It prints a line
- * for each entry at the moment when the store acknowledged it, and one for each time that the session moved.
+ * when the store acknowledged an entry, and when the session was migrated or rolled back.
  */
 import * as Fs from "node:fs"
 import * as process from "node:process"
@@ -25,7 +25,7 @@ const appendSome = Effect.fnUntraced(function* (writer: StoreWriter.StoreWriter,
       yield* writer.appendAll(entries)
       for (let at = 0; at < entries.length; at++) say(`ack ${from + at}`)
     } else {
-      // Requests that come at once share a write and a sync; none is told before its own entry is durable.
+      // Concurrent requests share a write and a sync; each is acknowledged when its entry is durable.
       yield* Effect.forEach(entries, (entry, at) => Effect.map(writer.append(entry), () => say(`ack ${from + at}`)), {
         concurrency: "unbounded",
         discard: true
@@ -54,7 +54,7 @@ const program = Effect.gen(function* () {
       Effect.flatMap(store.writer(location, options), (writer) => appendSome(writer, chance.int(3)))
     ).pipe(
       Effect.as(true),
-      // A cutover that was interrupted is undone when the store is opened.
+      // Opening the store undoes an interrupted cutover.
       Effect.catchTag("StoreNotActive", () => Effect.succeed(false))
     )
     if (!isNative) continue

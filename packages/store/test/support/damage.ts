@@ -1,7 +1,6 @@
 /**
- * A small store on a simulated disk, damaged in one place, and everything that must hold of it then: `verify` names the
- * damage, a reader never gives a wrong entry, opening for writing loses nothing without a copy, and opening it again
- * changes nothing.
+ * A small store on a simulated disk, damaged in one place. `verify` must report the damage, a reader must not return a
+ * wrong entry, opening for writing must lose nothing without a copy, and opening again must change nothing.
  */
 import { assert } from "@effect/vitest"
 import { Effect, Layer, Result, Stream } from "effect"
@@ -30,7 +29,7 @@ export interface Sound {
 
 type Services = SessionStore | StoreMigration
 
-/** Runs a program on the files, and gives its exit and the files as it left them. */
+/** Runs a program on the files. Returns its result and the files afterwards. */
 export const on = Effect.fnUntraced(function* <A, E>(files: DiskFiles, program: Effect.Effect<A, E, Services>) {
   const machine = FaultyFileSystem.boot(DiskImage.fromFiles(files))
   const result = yield* program.pipe(
@@ -49,7 +48,7 @@ const entries = [
   Sessions.entryLine("a6", "a5")
 ]
 
-/** Migrated, gone on with, sealed: three segments, checkpoints, a ledger, a marker; closed in state CHECKPOINTED. */
+/** Migrated, appended to and sealed: three segments, checkpoints, a ledger, a marker; closed in state CHECKPOINTED. */
 export const settled = Effect.gen(function* () {
   const source = Sessions.fileOf(Sessions.headerLine(), entries.slice(0, 4))
   const { files, result } = yield* on(
@@ -65,7 +64,7 @@ export const settled = Effect.gen(function* () {
   return { name: "settled", files, bytes: Sessions.fileOf(Sessions.headerLine(), entries), entries } satisfies Sound
 })
 
-/** Created here, with a segment that is not sealed: closed in state DIRTY. */
+/** Created in its store, with an open segment; closed in state DIRTY. */
 export const open = Effect.gen(function* () {
   const { files, result } = yield* on(
     {},
@@ -79,7 +78,7 @@ export const open = Effect.gen(function* () {
   return { name: "open", files, bytes: Sessions.fileOf(Sessions.headerLine(), entries), entries } satisfies Sound
 })
 
-/** What one can know of a store by reading it. */
+/** What reading a store shows. */
 interface Seen {
   readonly findings: ReadonlyArray<string>
   readonly readable: number
@@ -88,7 +87,7 @@ interface Seen {
 
 const isTyped = (error: unknown): boolean => typeof error === "object" && error !== null && "_tag" in error
 
-/** Reads everything in every way; fails when something else comes than what was written. */
+/** Reads everything in every way; fails on anything that was not written. */
 const look = Effect.fnUntraced(function* (sound: Sound, name: string, deep: boolean) {
   const store = yield* SessionStore
   const verified = yield* Effect.result(store.verify(location))
@@ -132,10 +131,10 @@ const look = Effect.fnUntraced(function* (sound: Sound, name: string, deep: bool
 const byName = (files: DiskFiles): ReadonlyMap<string, Buffer> =>
   new Map(Object.entries(files).map(([path, bytes]) => [path, Buffer.from(bytes)]))
 
-/** Files that are written anew as a whole; what they said is elsewhere too. */
+/** Files that are replaced as a whole, and whose contents can be rebuilt. */
 const isReplaced = (path: string): boolean => /(manifest|active)\.json$/.test(path)
 
-/** Every byte that was there before is there still, or in a quarantine copy. */
+/** Fails unless every byte is still there, or in a quarantine copy. */
 const nothingLost = (before: DiskFiles, after: DiskFiles, name: string, damagedPath: string): void => {
   for (const [path, bytes] of Object.entries(before)) {
     if (path.endsWith("/") || (isReplaced(path) && path !== damagedPath)) continue
@@ -155,7 +154,7 @@ const nothingLost = (before: DiskFiles, after: DiskFiles, name: string, damagedP
   }
 }
 
-/** What came of one damaged store. */
+/** Result for one damaged store. */
 export interface Outcome {
   readonly noticed: boolean
   readonly readable: number
@@ -163,7 +162,7 @@ export interface Outcome {
   readonly reason: string
 }
 
-/** Everything that must hold of the damaged files. `deep` also opens for writing, twice. */
+/** Checks the damaged files. `deep` also opens for writing, twice. */
 export const examine = Effect.fnUntraced(function* (
   sound: Sound,
   damagedPath: string,

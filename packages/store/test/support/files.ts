@@ -1,4 +1,4 @@
-/** Directories as values, to see that nothing changed or what did. */
+/** Directories as values, to compare them. */
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 

@@ -11,7 +11,7 @@ export interface Mutation {
 const isObject = (value: unknown): value is { readonly [key: string]: unknown } =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** A copy with the member at `path` made anew by `change`; removed when that gives undefined. */
+/** A copy with the member at `path` replaced by `change`, or removed when that returns undefined. */
 const changed = (value: unknown, path: Path, change: (there: unknown) => unknown): unknown => {
   const [key, ...rest] = path
   if (key === undefined) return change(value)
@@ -45,7 +45,7 @@ const at = (value: unknown, path: Path): unknown =>
     value
   )
 
-/** All mutations of a value. Not all of them make it invalid: a number may stand where null stood. */
+/** All mutations of a value. Some are valid: a number may replace null. */
 export const of = (value: unknown): ReadonlyArray<Mutation> =>
   pathsOf(value).flatMap((path) => {
     const there = at(value, path)

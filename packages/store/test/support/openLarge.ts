@@ -1,6 +1,6 @@
 /**
  * A program with little memory and a large session: `node --max-old-space-size=N openLarge.ts FILE` migrates it, reads
- * its end, its context and its first entry, and says how long opening took and how much memory that needed.
+ * its end, its context and its first entry, and prints the time of opening and the memory used.
  */
 import * as Effect from "effect/Effect"
 import { SessionStore } from "../../src/SessionStore.ts"

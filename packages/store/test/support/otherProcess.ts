@@ -5,17 +5,17 @@ import { Effect, type Scope } from "effect"
 
 export interface OtherProcess {
   readonly pid: number
-  /** Lines of the entries that it was told are durable. */
+  /** Lines of its acknowledged entries. */
   readonly acknowledged: () => ReadonlyArray<string>
-  /** Ends it without warning, and waits until it is gone. */
+  /** Kills it with SIGKILL, and waits until it has ended. */
   readonly kill: Effect.Effect<void>
-  /** Waits until it said so many lines more. */
+  /** Waits until it has printed so many more lines. */
   readonly saysMore: (lines: number) => Effect.Effect<void>
 }
 
 const script = Path.join(import.meta.dirname, "storeWriter.ts")
 
-/** Starts it; it has the store when this returns. It does not outlive the scope. */
+/** Starts it and waits until it has opened the store. It ends with the scope. */
 export const start = Effect.fnUntraced(function* (
   location: { readonly directory: string; readonly sessionId: string },
   mode: "hold" | "append"

@@ -47,7 +47,7 @@ const pieces = [
   "__proto__"
 ] as const
 
-/** An id as no Pi would make it, now and then very long. */
+/** An unusual id, sometimes very long. */
 export const id = (random: SeededRandom): string => {
   if (random.chance(0.3)) return random.next().toString(16).slice(2, 10).padEnd(8, "0")
   const count = random.chance(0.05) ? 200 + random.int(800) : 1 + random.int(4)
@@ -74,7 +74,7 @@ const instant = (random: SeededRandom): string =>
 const nullable = <A>(random: SeededRandom, make: (random: SeededRandom) => A): A | null =>
   random.chance(0.3) ? null : make(random)
 
-/** Any bytes, newlines among them. */
+/** Random bytes, also newlines. */
 export const payload = (random: SeededRandom): Buffer =>
   Buffer.from(Array.from({ length: random.int(300) }, () => (random.chance(0.05) ? 0x0a : random.int(256))))
 
@@ -110,7 +110,7 @@ const head = (random: SeededRandom): Head => ({
   chain_hash: digest(random)
 })
 
-/** Any name that does not lead out of its directory. */
+/** A random file name. */
 const fileName = (random: SeededRandom): string => `${id(random).replaceAll(/[/\\\0]/g, "_")}.jsonl`
 
 const snapshot = (random: SeededRandom): Snapshot => ({

@@ -1,4 +1,4 @@
-/** The six records behind one face, and their checksum as another program would compute it. */
+/** The six records behind one interface, and their checksum as another program would compute it. */
 import { crc32 } from "node:zlib"
 import { Result, Schema } from "effect"
 import * as ActiveStore from "../../src/wire/ActiveStore.ts"
@@ -13,11 +13,11 @@ import * as RandomRecords from "./randomRecords.ts"
 export interface RecordKind {
   /** Its name in the contract. */
   readonly name: "segment_frame" | "offset_index" | "manifest" | "checkpoint" | "migration_event" | "active_store"
-  /** Encodes a random one: its bytes, and what decoding should give. */
+  /** Encodes a random record: its bytes, and the expected result of decoding. */
   readonly sample: (random: SeededRandom) => { readonly bytes: Buffer; readonly expected: unknown }
-  /** What our decoder makes of these bytes; undefined when it refuses them. A frame's payload is left out. */
+  /** Decodes bytes; undefined when they are refused. Without a frame's payload. */
   readonly decode: (bytes: Buffer) => unknown
-  /** What the schema makes of a value, extra members refused; undefined when it refuses it. */
+  /** Decodes a value by the schema, without extra members; undefined when it is refused. */
   readonly ofSchema: (value: unknown) => unknown
 }
 
@@ -28,13 +28,13 @@ const strictly = <A>(schema: Schema.Codec<A, unknown>) => {
   return (value: unknown): A | undefined => orUndefined(decode(value))
 }
 
-/** The checksum that a text of a record ends in, up to its closing brace. */
+/** The checksum of a record's text without its closing brace. */
 export const checksum = (open: string, payload: Uint8Array = new Uint8Array(0)): string =>
   crc32(payload, crc32(Buffer.from(open)))
     .toString(16)
     .padStart(8, "0")
 
-/** The line of any value as a record with the right checksum, newline included, and a payload behind it for a frame. */
+/** The line of any value as a record with a valid checksum, newline included, and a frame's payload after it. */
 export const sealed = (value: object, payload?: Uint8Array): Buffer => {
   const { crc32: _crc32, ...rest } = { crc32: "", ...value }
   const open = JSON.stringify(rest).slice(0, -1)

@@ -1,4 +1,4 @@
-/** Sessions to test with: the repository's fixtures, walks of the real Pis, and small ones written by hand. */
+/** Sessions for tests: the repository's fixtures, walks of the real Pis, and small ones written by hand. */
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import { Effect, type Scope } from "effect"
@@ -24,7 +24,7 @@ export const below = (directory: string): ReadonlyArray<Sample> =>
     .toSorted()
     .map((name) => ({ name, bytes: Fs.readFileSync(Path.join(directory, name)) }))
 
-/** The version that a session's first line tells; undefined where that is no header. */
+/** The version in a session's first line; undefined when that is no header. */
 export const versionOf = (bytes: Buffer): unknown => {
   try {
     const value: unknown = JSON.parse(bytes.toString("utf8").split("\n", 1)[0] ?? "")
@@ -38,7 +38,7 @@ export const fixtures = (): ReadonlyArray<Sample> => below(Path.join(FIXTURES, "
 export const damaged = (): ReadonlyArray<Sample> => below(Path.join(FIXTURES, "damaged"))
 export const corpus = (): ReadonlyArray<Sample> => (settings.corpus === undefined ? [] : below(settings.corpus))
 
-/** The session files that walks through a real Pi leave, forks included. */
+/** The session files of walks through a real Pi, forks included. */
 export const walks = Effect.fnUntraced(function* (
   version: PiVersion.PiVersion,
   count: number,

@@ -8,14 +8,14 @@ import { SessionStore } from "../../src/SessionStore.ts"
 import { StoreLock } from "../../src/StoreLock.ts"
 import { StoreMigration } from "../../src/StoreMigration.ts"
 
-/** Over Node's file system, with the kernel's lock. */
+/** Over Node's file system, with the kernel lock. */
 export const live = Layer.mergeAll(SessionStore.layer, StoreMigration.layer).pipe(
   Layer.provideMerge(StoreLock.layer),
   Layer.provideMerge(Sqlite.layer),
   Layer.provideMerge(NodeServices.layer)
 )
 
-/** Over a file system of a test; only writers of this process know of each other. */
+/** Over a test's file system; the lock works within this process only. */
 export const over = <R = never>(files: Layer.Layer<FileSystem.FileSystem | Path.Path, never, R>) =>
   Layer.mergeAll(SessionStore.layer, StoreMigration.layer).pipe(
     Layer.provideMerge(StoreLock.layerInProcess),

@@ -1,6 +1,6 @@
 /**
- * A program of its own that writes to a store: `node storeWriter.ts DIRECTORY SESSION hold|append`. It says `open` when it
- * has the store, then the id of each entry that was acknowledged, and goes on until it is killed.
+ * A program that writes to a store until it is killed: `node storeWriter.ts DIRECTORY SESSION hold|append`. It prints
+ * `open` when it has opened the store, then the line of each acknowledged entry.
  */
 import * as Effect from "effect/Effect"
 import { SessionStore } from "../../src/SessionStore.ts"
@@ -17,7 +17,7 @@ const program = Effect.scoped(
     const writer = yield* store.writer({ directory, sessionId }, { segmentBytes: 20_000 })
     say("open")
     if (mode === "hold") {
-      // Nothing else keeps a process alive.
+      // Keeps the process alive.
       setInterval(() => {}, 1000)
       return yield* Effect.never
     }

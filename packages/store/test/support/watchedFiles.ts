@@ -1,4 +1,4 @@
-/** The store over the real disk, with a test looking on. */
+/** The store over the real disk, observed by a test. */
 import { NodeServices } from "@effect/platform-node"
 import { Effect, FileSystem, Layer } from "effect"
 import * as Store from "./storeLayer.ts"
@@ -14,7 +14,7 @@ const over = (change: (fs: FileSystem.FileSystem) => Partial<FileSystem.FileSyst
     )
   )
 
-/** With something done before a rename to a name that ends so. */
+/** Runs `act` before a rename to a name with this suffix. */
 export const whenRenamed = (suffix: string, act: (to: string) => void) =>
   over((fs) => ({
     rename: (from, to) =>
@@ -24,14 +24,14 @@ export const whenRenamed = (suffix: string, act: (to: string) => void) =>
       })
   }))
 
-/** With a count of the bytes that are read, by path. */
+/** Counts the bytes that are read, by path. */
 export const counting = (counts: Map<string, number>) => {
   const count = (path: string, bytes: number) => counts.set(path, (counts.get(path) ?? 0) + bytes)
   return over((fs) => ({
     readFile: (path) => Effect.tap(fs.readFile(path), (bytes) => Effect.sync(() => count(path, bytes.length))),
     open: (path, options) =>
       Effect.map(fs.open(path, options), (file) => {
-        // The file is a class instance: its other members stay its own.
+        // The file is a class instance, so its methods are bound to it.
         const read: FileSystem.File["read"] = (buffer, at) =>
           Effect.tap(file.read(buffer, at), (bytes) => Effect.sync(() => count(path, Number(bytes))))
         return new Proxy(file, {
