@@ -5,7 +5,7 @@ import { Effect } from "effect"
 import * as FileSystem from "node:fs"
 import * as Session from "@pi-sessions/core/Session"
 import * as SampleCut from "@pi-sessions/samples/SampleCut"
-import * as ToldContexts from "@pi-sessions/samples/ToldContexts"
+import * as RequestContexts from "@pi-sessions/samples/RequestContexts"
 import { versions } from "@pi-sessions/testing/PiVersion"
 import { make } from "./support/place.ts"
 
@@ -20,11 +20,11 @@ describe.each(versions)("samples of a mirrored session of Pi %s", (version) => {
       const { sessionFile } = (yield* pi.request({ type: "get_state" })) as { readonly sessionFile: string }
       assert.strictEqual(yield* pi.stop, 0)
 
-      const told = yield* ToldContexts.read([place.threads]).pipe(Effect.provide(NodeServices.layer))
+      const told = yield* RequestContexts.read([place.threads]).pipe(Effect.provide(NodeServices.layer))
       const [sample, ...others] = SampleCut.cut(Session.read(FileSystem.readFileSync(sessionFile)), {
         sourcePath: sessionFile,
         role: { role: "unknown", roleSource: "none" },
-        told
+        requestContexts: told
       }).samples
       assert.deepStrictEqual(others, [])
       const [request] = yield* place.pi.model.requests

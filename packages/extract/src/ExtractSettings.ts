@@ -6,7 +6,7 @@ import type * as Path from "effect/Path"
 import { SessionFileError } from "@pi-sessions/session-file/SessionFileError"
 import { type ExtractOptions } from "./ExtractOptions.ts"
 import * as LocalModel from "@pi-sessions/formats/model/LocalModel"
-import * as ToldContexts from "@pi-sessions/samples/ToldContexts"
+import * as RequestContexts from "@pi-sessions/samples/RequestContexts"
 import { type WorkSettings } from "./parts/WorkerPool.ts"
 
 export interface ExtractSettings {
@@ -34,7 +34,7 @@ export const of = Effect.fn("ExtractSettings.of")(function* (
     tokenizer,
     ...given
   } = options
-  const told = yield* ToldContexts.read(options.threads ?? [])
+  const told = yield* RequestContexts.read(options.threads ?? [])
   const { redaction = { key: randomBytes(32).toString("hex") } } = options
   // Others give other datasets.
   const work = { ...given, redaction, told, limits: options.limits ?? {} }

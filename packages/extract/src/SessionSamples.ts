@@ -20,7 +20,7 @@ import type * as SampleCut from "@pi-sessions/samples/SampleCut"
 import * as SessionBudget from "@pi-sessions/core/SessionBudget"
 import { OverBudget } from "@pi-sessions/core/SessionBudget"
 import { failedRow } from "./plan/SessionSurvey.ts"
-import { type ToldContexts } from "@pi-sessions/samples/ToldContexts"
+import { type RequestContexts } from "@pi-sessions/samples/RequestContexts"
 import { type TrainingSample } from "@pi-sessions/samples/TrainingSample"
 import { type Turn } from "@pi-sessions/samples/Turn"
 import { redactorOf } from "./parts/WorkerPool.ts"
@@ -74,7 +74,7 @@ export interface SessionOrigin {
   /** Whose session it is; see SessionRole.ts of the catalog. */
   readonly role: GasTown.RoleDetection
   /** What the mirror told of sessions. */
-  readonly told?: ToldContexts
+  readonly told?: RequestContexts
   /** Whose tokens are counted, and written where the format is made of them. */
   readonly model?: LocalModel
 }
@@ -145,10 +145,10 @@ const keptSample = (
 const turnsOf = ({ first_target, rejected, turns }: TrainingSample): ReadonlyArray<TracedTurn> => {
   const traced = turns.map((turn, at): TracedTurn => {
     const as = turn.role === "assistant" && at >= first_target ? "target" : "context"
-    return { turn, as, entries: TurnOrigin.entriesOf(turn) }
+    return { turn, as, entries: turn.entries ?? [] }
   })
   if (rejected === undefined) return traced
-  return [...traced, { turn: rejected, as: "rejected", entries: TurnOrigin.entriesOf(rejected) }]
+  return [...traced, { turn: rejected, as: "rejected", entries: rejected.entries ?? [] }]
 }
 
 interface Outcome {

@@ -1,6 +1,6 @@
 /**
- * Redaction, beside one plain expression that holds every prefixed format: the texts of generated sessions, and of the
- * sessions in PI_SESSIONS_CORPUS where it is set. `pnpm bench`. Reading and parsing are not timed; MB are of text.
+ * Speed of redaction, compared with one regular expression of all prefixed formats. Texts are those of generated sessions
+ * and of the sessions in PI_SESSIONS_CORPUS. Run with `pnpm bench`. Reading and parsing are not timed.
  */
 import * as Fs from "node:fs"
 import * as Os from "node:os"
@@ -21,7 +21,7 @@ function* strings(value: unknown): Generator<string> {
   }
 }
 
-/** The texts of messages in sessions, as a file of JSON strings. */
+/** Writes the strings of all entries of sessions to a file, one JSON string per line. */
 const texts = (name: string, sessions: ReadonlyArray<string>): { readonly file: string; readonly bytes: number } => {
   const found: Array<string> = []
   for (const path of sessions) {

@@ -1,4 +1,4 @@
-/** Rewriting strings of JSON as it is written, against parsing it. */
+/** Compares the rewriting of JSON text with the rewriting of the parsed value, on random JSON. */
 import { assert, describe, it } from "@effect/vitest"
 import { type Json, isArray, isObject } from "@pi-sessions/core/Json"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
@@ -19,7 +19,7 @@ const TEXTS: readonly [string, ...ReadonlyArray<string>] = [
 const SPACES: readonly [string, ...ReadonlyArray<string>] = ["", "", " ", "\t\r\n "]
 const NUMBERS: readonly [string, ...ReadonlyArray<string>] = ["0", "-1.50", "1e400", "12345678901234567890"]
 
-/** A string as JSON may write it: with escapes that nobody needs. */
+/** A string as JSON may write it, also with needless escapes. */
 const written = (random: SeededRandom.SeededRandom, text: string): string =>
   random.chance(0.7)
     ? JSON.stringify(text)
@@ -50,7 +50,7 @@ const randomText = (random: SeededRandom.SeededRandom, depth = 0): string => {
   }
 }
 
-/** What the visitor below does, to a parsed value. */
+/** Does to a parsed value what `visitor` does to its text. */
 const expected = (value: Json): Json => {
   if (typeof value === "string") return value.toUpperCase()
   if (isArray(value)) return value.map(expected)
@@ -73,32 +73,32 @@ const visitor: JsonStrings.StringVisitor = {
   }
 }
 
-describe("rewriting the strings of JSON", () => {
+describe("JsonStrings.rewrite", () => {
   it("gives what rewriting the parsed value gives", () => {
     let changed = 0
-    for (let seed = 1; seed <= 3000; seed++) {
+    for (let seed = 1; seed <= 1500; seed++) {
       const text = randomText(SeededRandom.make(seed))
       const value: Json = JSON.parse(text)
       const made = JsonStrings.rewrite(text, visitor)
       assert.deepStrictEqual(JSON.parse(made), expected(value), text)
       if (made !== text) changed++
     }
-    assert.isAbove(changed, 500)
+    assert.isAbove(changed, 250)
   })
 
-  it("leaves text in which nothing changes as it is, and all between what changes", () => {
-    for (let seed = 1; seed <= 1000; seed++) {
+  it("returns the same text if nothing changes, and keeps everything between the strings", () => {
+    for (let seed = 1; seed <= 500; seed++) {
       const text = randomText(SeededRandom.make(seed))
       assert.strictEqual(JsonStrings.rewrite(text, { key: (name) => name, value: (value) => value }), text)
-      // With all strings of one length in both, what is not in a string must not have moved.
+      // With all strings blanked, both texts must be equal.
       const blank = (json: string) => json.replaceAll(/"(?:[^"\\]|\\.)*"/gu, '""')
       const same: JsonStrings.StringVisitor = { key: (name) => `k${name}`, value: (value) => `v${value}` }
       assert.strictEqual(blank(JsonStrings.rewrite(text, same)), blank(text))
     }
   })
 
-  it("takes text of any depth", () => {
-    const deep = 100_000
+  it("accepts JSON that is nested deeper than the stack", () => {
+    const deep = 20_000
     const text = `${'{"a":['.repeat(deep)}"x"${"]}".repeat(deep)}`
     assert.include(JsonStrings.rewrite(text, visitor), '"X"')
   })

@@ -1,7 +1,6 @@
 /**
- * The tools that Pi has built in, as Pi 0.78.0 (MIT) declares them to the model: `createBashToolDefinition` and its
- * like. A session of that Pi does not hold them, so a sample of one would show calls of tools never offered. A test
- * compares them with the real Pi.
+ * Pi's built-in tools, as Pi 0.78.0 (MIT) declares them to the model (`createBashToolDefinition` etc.). Sessions of that Pi
+ * do not contain them. ToolSchemas.test.ts compares them with the real Pi.
  */
 import { type ToolDefinition } from "./ToolDefinition.ts"
 

@@ -1,7 +1,7 @@
 /**
- * Each pair of context and answer is a target once in a dataset, however many branches, forks and copies of sessions
- * hold it. Elsewhere it is context. An answer that was copied into a fork counts as the same one also where the fork
- * lost what stood before it, as those of Pi 0.78 may: nobody ever sent that shorter context.
+ * Makes each pair of context and answer a target only once in a dataset, although branches, forks and copies repeat it;
+ * elsewhere it is context. An answer copied into a fork is a repetition even if the fork lost entries before it, as forks of
+ * Pi 0.78 may, because that shorter context was never sent.
  */
 import { type LongTexts } from "@pi-sessions/core/SessionOutline"
 import { ENTRY_STEPS, type SessionBudget } from "@pi-sessions/core/SessionBudget"
@@ -9,38 +9,38 @@ import { TextHash } from "./TextHash.ts"
 import { type TrainingSample } from "./TrainingSample.ts"
 import { addSpoken } from "./SpokenText.ts"
 
-/** The targets that a dataset holds so far. Forks must come after what they were forked from. */
+/** The targets of a dataset so far. Forks must be added after their originals. */
 export class DistinctTargets {
-  /** Hashes of a target and all that stands before it, and of a target with the id of its entry. */
+  /** For each target, a hash of it with its context, and a hash of it with its entry id. */
   readonly #held: Set<string>
   #newKeys: Array<string> = []
 
-  /** Also those that were told before, by their keys. */
+  /** `held` are keys of earlier targets, from `newKeys`. Default: none. */
   constructor(held: Iterable<string> = []) {
     this.#held = new Set(held)
   }
 
-  /** Keys of the targets that were taken since this was asked last. */
+  /** The keys of targets added since the last call. */
   newKeys(): ReadonlyArray<string> {
     const keys = this.#newKeys
     this.#newKeys = []
     return keys
   }
 
-  /** Gives up the targets that were taken since `newKeys` was asked last: their session is not in the dataset. */
+  /** Removes the targets added since the last `newKeys`, because their session is not in the dataset. */
   forget(): void {
     for (const key of this.#newKeys) this.#held.delete(key)
     this.#newKeys = []
   }
 
   /**
-   * The sample with its targets that are new, which are held from now on; undefined when there is none. `texts` are those
-   * that are set aside in it.
+   * Adds the new targets of a sample and returns it with only these as targets; undefined if there are none. `texts` resolves
+   * the long texts of an outline.
    */
   take(sample: TrainingSample, texts?: LongTexts, budget?: SessionBudget): TrainingSample | undefined {
     const { first_target, metadata, turns } = sample
     const hash = new TextHash()
-    /** Of new targets, by place. */
+    /** New targets, by index of the turn. */
     const fresh: Array<readonly [at: number, keys: ReadonlyArray<string>]> = []
     let afterHeld = first_target
     budget?.charge("targets", turns.length * ENTRY_STEPS)
@@ -49,7 +49,7 @@ export class DistinctTargets {
       addSpoken(spoken, turn, texts)
       budget?.charge("targets", spoken.length)
       hash.addAll(spoken)
-      // A pair is another one with another answer beside it.
+      // The rejected answer is part of a preference pair.
       if (at === turns.length - 1 && sample.rejected !== undefined) addSpoken(hash, sample.rejected, texts)
       if (turn.role !== "assistant" || at < first_target) continue
       const pair = hash.digest()
@@ -63,7 +63,7 @@ export class DistinctTargets {
       if (isCopy || this.#held.has(pair)) afterHeld = at + 1
       else fresh.push([at, keys])
     }
-    // What stands before a target that is held was a target there too, or may not be one.
+    // Targets before a held one are held too, or may not be targets.
     const taken = fresh.filter(([at]) => at >= afterHeld)
     const [first] = taken
     if (first === undefined) return undefined

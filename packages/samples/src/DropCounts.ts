@@ -1,9 +1,9 @@
-/** What did not come along, by reason. Nothing is left out of a dataset without being counted here. */
+/** Counts of dropped content by reason. Everything that a dataset loses of a session is counted here. */
 import * as Schema from "effect/Schema"
 
-/** Why part of a session is not, or not as it was, in what was made of it. */
+/** Why a part of a session is missing or changed. */
 export const DropReason = Schema.Literals([
-  /** Turns and tool results that Pi leaves out of requests. */
+  /** Failed and aborted answers, which Pi does not send, and their results. */
   "aborted_turn",
   "error_turn",
   "aborted_turn_tool_result",
@@ -12,80 +12,80 @@ export const DropReason = Schema.Literals([
   "orphan_tool_result",
   /** A second result of a call. */
   "duplicate_tool_result",
-  /** Nothing to read in it. */
+  /** No text. */
   "empty_user_turn",
-  /** Neither text nor call; thinking alone is not sent again either. */
+  /** Neither text nor call. Pi does not send thinking alone either. */
   "empty_assistant_turn",
-  /** `!!command`: the user kept it from the model. */
+  /** `!!command`: the user excluded it from the context. */
   "excluded_bash_execution",
-  /** A message that no Pi knows, or that this Pi does not send. */
+  /** A message that Pi does not know, or that this version does not send. */
   "unknown_message",
-  /** A message before the newest compaction that it did not keep. */
+  /** A message that the newest compaction did not keep. */
   "compacted_message",
-  /** A compaction at the end, after which the model said nothing: the context before it is taken. */
+  /** A compaction at the end without an answer after it; the context before it is used. */
   "unanswered_compaction",
-  /** A message that a `context_edit` took out. */
+  /** A message that a `context_edit` removed. */
   "edited_out_message",
   /** A message that is not on the active branch. */
   "other_branch_message",
-  /** Stands as `[image]` in the text; as `[ image ]` where images are asked for and it is none that can be written. */
+  /** Became `[image]` in the text; if images are requested, `[ image ]` because it cannot be written as a file. */
   "image",
-  /** A content block of a type that is not known. */
+  /** A content block of an unknown type. */
   "unknown_block",
   /** Thinking that the provider encrypted. */
   "redacted_thinking",
-  /** `pi`: what a provider signed or encrypted. It may hold thinking, and nobody else can read it to redact it. */
+  /** `pi`: data that a provider signed or encrypted. It may contain thinking, and cannot be redacted. */
   "signature",
-  /** `pi`: a line that is no JSON, so that nobody can tell what is to be redacted in it. Pi skips such lines. */
+  /** `pi`: a line that is not JSON and so cannot be redacted. Pi skips such lines. */
   "damaged_line",
-  /** What the model wrote as arguments was no JSON object, or one of more levels than WellFormed.ts takes; the call has `{}`. */
+  /** Arguments that are not a JSON object, or nested deeper than core's WellFormed.ts allows; the call has `{}`. */
   "invalid_arguments",
-  /** Half of a surrogate pair in the arguments, the name or the id of a call, where both Pis send it; it is not there. */
+  /** Half a surrogate pair in the arguments, name or id of a call. Pi sends it; the sample does not contain it. */
   "lone_surrogate",
-  /** Claude Code: what it told the model beside the conversation; the transcript does not have its words. */
+  /** Claude Code: text that it sent beside the conversation and that the transcript does not contain. */
   "attachment",
-  /** A message after the last assistant message: nothing to learn from it. */
+  /** A message after the last answer. */
   "trailing_message",
-  /** An answer that fits into no window of `--max-tokens` together with its question. */
+  /** A target that does not fit into `--max-tokens` together with its question. */
   "target_over_budget",
-  /** `sharegpt`, `mistral`, `lora-forge`: a sample must begin with the human side. */
+  /** `sharegpt`, `mistral`, `lora-forge`: a sample must begin with a user turn. */
   "leading_assistant_turn",
-  /** `sharegpt`: text beside a tool call has no place there. */
+  /** `sharegpt`: the format has no text beside a tool call. */
   "text_beside_tool_call",
-  /** `sharegpt`: thinking that holds the very marks that set thinking or calls apart. */
+  /** `sharegpt`: thinking that contains the format's tags for thinking or calls. */
   "reasoning_with_marks",
-  /** Kept, but the border to its neighbour is gone, where a format wants the sides to take turns. */
+  /** Kept, but joined with the turn before it, because the format requires alternating sides. */
   "merged_user_turn",
   "merged_assistant_turn",
   "user_text_in_observation",
-  /** `openai`, `mistral`, `lora-forge`, and some templates of `tokens`: there is no place for thinking. */
+  /** `openai`, `mistral`, `lora-forge`, and some templates of `tokens`: the format has no thinking. */
   "reasoning",
-  /** `openai`: no id of this length or with these characters is taken; it is another one, on call and result alike. */
+  /** `openai`: an id with a length or characters that are not allowed; replaced in call and result. */
   "replaced_call_id",
-  /** `lora-forge`: its windows leave out what stands too far before their answers. */
+  /** `lora-forge`: a turn too far before the answers of a window. */
   "earlier_turn",
-  /** `lora-forge`: an answer of the context, told as text of the human side, since it may not be trained on. */
+  /** `lora-forge`: an answer of the context, written as user text because it must not be trained on. */
   "answer_as_text",
-  /** `lora-forge`: what `gt prime` said stands as the system prompt. */
+  /** `lora-forge`: the output of `gt prime` became the system prompt. */
   "prime_as_system",
-  /** `lora-forge`: nobody knows a system prompt; one that names the role stands in its place. */
+  /** `lora-forge`: the system prompt is unknown; replaced by one that names the role. */
   "made_system_prompt",
-  /** `lora-forge`: a tool result cut in the middle, and lines that it calls noise. */
+  /** `lora-forge`: a tool result cut in the middle, and lines that it counts as noise. */
   "cut_tool_result",
   "noise_line",
   /**
-   * `lora-forge`: text that looks like the marks around calls and results; its `<` stands as `&lt;`. Where images are
-   * asked for: text that says `[image]`, which stands as `[ image ]`.
+   * `lora-forge`: a literal tag of calls or results; its `<` became `&lt;`. If images are requested: a literal `[image]`; it
+   * became `[ image ]`.
    */
   "escaped_mark"
 ])
 export type DropReason = typeof DropReason.Type
 
-/** Counts above zero, by reason, in the order of the reasons' names. */
+/** Counts above zero by reason, sorted. */
 export const DropCounts = Schema.Record(Schema.String, Schema.Int)
 export type DropCounts = typeof DropCounts.Type
 
-/** Counts while something is being made. */
+/** Counts drops. */
 export class DropTally {
   readonly #counts = new Map<string, number>()
 
@@ -101,7 +101,7 @@ export class DropTally {
 const sorted = (counts: ReadonlyMap<string, number>): DropCounts =>
   Object.fromEntries([...counts].sort(([a], [b]) => (a < b ? -1 : 1)))
 
-/** All counts together. */
+/** Adds counts up, by reason. */
 export const sum = (all: Iterable<DropCounts>): DropCounts => {
   const total = new Map<string, number>()
   for (const counts of all) {

@@ -1,8 +1,8 @@
 /**
- * What became of each entry of a session: the samples it is learnt in, those it is only read in, or why it is in none.
+ * The fate of each entry of a session: the samples in which it is a target or context, or why it is in none.
  *
- * Only entries that stand for a message have a fate, those that a request told of as one (a compaction's summary), and
- * Claude Code's attachments. Settings, labels and the state of extensions have none.
+ * Messages have a fate, and so do entries that became a message of a request (a compaction's summary) and attachments of
+ * Claude Code. Settings, labels and states of extensions have none.
  */
 import { HARNESS } from "@pi-sessions/core/ClaudeCodeSession"
 import { ATTACHMENT_TYPE } from "@pi-sessions/core/ClaudeCodeTold"
@@ -14,21 +14,21 @@ import { type TargetRun } from "./TargetRuns.ts"
 import { isConversation } from "./SessionFacts.ts"
 import { text } from "./TurnWriter.ts"
 
-/** How an entry is told in a sample. `rejected`: the answer of a pair that was not chosen. */
+/** How a sample uses an entry. `rejected`: as the rejected answer of a preference pair. */
 export type Telling = "target" | "context" | "rejected"
 
 export interface EntryFate {
-  /** Of the session in the current version. */
+  /** An entry of the session in the current version. */
   readonly entry: SessionEntry
-  /** The samples that tell it, by number from 1, in order. */
+  /** The samples that use it, by number from 1, in order. */
   readonly told: ReadonlyArray<{ readonly sample: number; readonly as: Telling }>
-  /** Why it is in no sample: a `DropReason`, or the reason why its session has none. Undefined if it is in one. */
+  /** Why no sample uses it: a `DropReason`, or the reason why its session has no samples. Undefined if one does. */
   readonly reason: string | undefined
-  /** Parts of it that no sample tells, such as `image`. */
+  /** Parts that no sample contains, such as `image`. */
   readonly lost: ReadonlyArray<DropReason>
 }
 
-/** The entries that are in no run, in file order, each with the reason. */
+/** The entries that are in no run, in file order, with the reasons. */
 export const leftOut = (
   session: Session.Session,
   runs: ReadonlyArray<TargetRun>,

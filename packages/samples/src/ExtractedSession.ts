@@ -1,6 +1,6 @@
 /**
- * A session as training data sees it: the turns of its active branch and who spoke where, under the names of seed 004.
- * Formats are projections of this record.
+ * A session as training data: the turns of its active branch, and metadata. The names are snake_case, as in dataset files;
+ * see docs/adr/005-turns-and-roles.md.
  */
 import * as Schema from "effect/Schema"
 import * as GasTown from "@pi-sessions/core/GasTown"
@@ -10,43 +10,42 @@ import { Turn } from "./Turn.ts"
 
 export const SessionMetadata = Schema.Struct({
   role: GasTown.Role,
-  /** Of a dog, crew member or polecat. */
+  /** The name of a dog, crew member or polecat. */
   name: Schema.optionalKey(Schema.String),
   rig: Schema.optionalKey(Schema.String),
   /** The town's root directory. */
   town: Schema.optionalKey(Schema.String),
-  /** gt's address, such as `gastown/crew/max`. */
+  /** Gas Town address, such as `gastown/crew/max`. */
   address: Schema.optionalKey(Schema.String),
   role_source: GasTown.RoleSource,
-  /** Working directory and beacon name different roles. */
+  /** Present if working directory and beacon give different roles. */
   role_conflict: Schema.optionalKey(Schema.Struct({ cwd: GasTown.Role, beacon: GasTown.Role })),
-  /** The last ones on the branch, else the header's (pi-rust), else null. */
+  /** The latest on the branch, else the header's (pi-rust), else null. */
   provider: Schema.NullOr(Schema.String),
   model: Schema.NullOr(Schema.String),
-  /** The last one on the branch, else the header's, else `off`. */
+  /** The latest on the branch, else the header's, else `off`. */
   thinking_level: Schema.String,
-  /** The header's, ISO 8601; empty when there is none. */
+  /** Of the header, ISO 8601; empty if it has none. */
   timestamp: Schema.String,
   session_name: Schema.optionalKey(Schema.String),
-  /** Path of the session file that this one was forked from. */
+  /** Path of the session file of which this one is a fork. */
   parent_session: Schema.optionalKey(Schema.String),
-  /** Version of the format as found on disk. */
+  /** Format version on disk. */
   version: Schema.Number,
-  /** The entry at which the context ends; null when there is none. The leaf, but see SessionTurns.ts on compactions. */
+  /** The last entry of the branch; null if it has none. The leaf, except after compactions (see SessionTurns.ts). */
   leaf_id: Schema.NullOr(Schema.String),
   entries: Schema.Struct({
-    /** In the whole file. */
+    /** Entries of the file. */
     file: Schema.Int,
-    /** From the root to `leaf_id`. */
+    /** Entries from the root to `leaf_id`. */
     branch: Schema.Int,
-    /** Those that reach the model. */
+    /** Entries that give messages of the context. */
     context: Schema.Int
   }),
-  /** Made by hydration: no model produced this text in this form, so it is never a training target. */
+  /** Whether hydration wrote the session. No model gave its answers in this form, so they are not targets by default. */
   hydrated: Schema.Boolean,
-  /** Where the tool definitions come from. */
   tools_source: ToolsSource,
-  /** Results that the tool called an error. */
+  /** Number of results marked as errors. */
   tool_errors: Schema.Int,
   dropped: DropCounts
 })
@@ -55,10 +54,10 @@ export type SessionMetadata = typeof SessionMetadata.Type
 export const ExtractedSession = Schema.Struct({
   session_id: Schema.String,
   source_path: Schema.String,
-  /** The working directory; empty when the header has none. */
+  /** The working directory; empty if the header has none. */
   cwd: Schema.String,
   turns: Schema.Array(Turn),
-  /** The tools on offer, as far as they are known. */
+  /** The tools of the request, as far as they are known (`tools_source`). */
   tools: Schema.Array(ToolDefinition),
   metadata: SessionMetadata
 })

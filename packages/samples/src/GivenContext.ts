@@ -1,37 +1,28 @@
 /**
- * System prompts and tools that a person gives, for sessions that hold none: Pi 0.78 writes neither into the session. System
- * prompts may be given for each role. A sample says where they come from (`system_source: file`, `tools_source: given`);
- * what its session or a thread holds is never replaced.
+ * System prompts and tools from the user, for sessions that contain none: Pi 0.78 writes neither. They never replace those
+ * of the session or a thread. Samples record their source (`system_source: file`, `tools_source: given`).
  */
 import type * as GasTown from "@pi-sessions/core/GasTown"
+import { systemTurn } from "./SessionFacts.ts"
 import { type ToolDefinition } from "./ToolDefinition.ts"
 import { type TrainingSample } from "./TrainingSample.ts"
 import * as WellFormed from "@pi-sessions/core/WellFormed"
 
 export interface GivenContext {
-  /** By role; `*` for all roles that have none of their own. */
+  /** By role; `*` for all other roles. */
   readonly system: ReadonlyMap<GasTown.Role | "*", string>
-  /** Undefined: those of the session or of a thread, else those that were called. Used by SampleCut.ts. */
+  /** Used by SampleCut.ts. Default: the tools that are called. */
   readonly tools?: ReadonlyArray<ToolDefinition>
 }
 
-/** The sample with the system prompt that is given, where it has none. */
+/** Adds the given system prompt to a sample that has none. */
 export const withSystem = (sample: TrainingSample, { system }: GivenContext): TrainingSample => {
   const { metadata, turns } = sample
   const prompt = system.get(metadata.role) ?? system.get("*")
   if (prompt === undefined || metadata.system_source !== "none") return sample
-  const turn = {
-    role: "system" as const,
-    content: WellFormed.text(prompt),
-    tool_calls: [],
-    tool_results: [],
-    timestamp: "",
-    uuid: "",
-    metadata: {}
-  }
   return {
     ...sample,
-    turns: [turn, ...turns],
+    turns: [systemTurn(WellFormed.text(prompt), undefined), ...turns],
     first_target: sample.first_target + 1,
     metadata: { ...metadata, system_source: "file" }
   }

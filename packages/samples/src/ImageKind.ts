@@ -1,8 +1,7 @@
-/** Images as sessions hold them: base64, and what their first bytes say that they are. */
+/** Detects the file type of a base64 image from its first bytes. */
 
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/u
 
-/** As the first bytes tell; what a `mimeType` says is not asked. */
 const KINDS: ReadonlyArray<readonly [extension: string, isKind: (bytes: Buffer) => boolean]> = [
   ["png", (bytes) => bytes.subarray(0, 8).equals(Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]))],
   ["jpg", (bytes) => bytes[0] === 0xff && bytes[1] === 0xd8 && bytes[2] === 0xff],
@@ -13,7 +12,7 @@ const KINDS: ReadonlyArray<readonly [extension: string, isKind: (bytes: Buffer) 
 
 const HEAD_BYTES = 16
 
-/** The extension that files of the image have; undefined where the text is no base64 of an image. */
+/** Returns the file extension; undefined if the text is not base64 of a known image type. The `mimeType` is not used. */
 export const imageKind = (base64: string): string | undefined => {
   const head = Buffer.from(base64.slice(0, (HEAD_BYTES / 3 + 1) * 4), "base64")
   if (head.length < HEAD_BYTES) return undefined

@@ -1,9 +1,9 @@
 /**
- * Marks that a person set while looking at sessions: this one, or this answer of it, is good to learn from, or is not.
- * They stand in a file of their own beside everything else, by ids, so that sessions are never written to.
+ * Marks by the user: a session, or an answer in it, is accepted or rejected as training data. They are in a file of their
+ * own, by id, so that session files never change.
  *
- * What a mark means for an answer: one on the session that rejects it outdoes all others; then the answer's own mark
- * counts, then the session's. A rejected answer is no target; samples still tell it where others follow it.
+ * The mark of an answer is `reject` if its session is rejected, else its own mark, else the session's. A rejected answer is
+ * not a target, but stays in the context of later answers.
  */
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
@@ -20,9 +20,9 @@ export type Mark = typeof Mark.Type
 
 /** Marks of one session. */
 export const SessionMarks = Schema.Struct({
-  /** On the session as a whole. */
+  /** For the whole session. */
   session: Schema.optionalKey(Mark),
-  /** On its entries, by id. */
+  /** By entry id. */
   entries: Schema.optionalKey(Schema.Record(Schema.String, Mark))
 })
 export type SessionMarks = typeof SessionMarks.Type
@@ -36,10 +36,10 @@ export type Marks = typeof Marks.Type
 
 export const none: Marks = { kind: MARKS_KIND, sessions: {} }
 
-/** The file holds something else; it was left as it is. */
+/** The file is not a marks file; it was not changed. */
 export class NotMarks extends Schema.TaggedError<NotMarks>()("NotMarks", {
   path: Schema.String,
-  /** The place in the file, where one is wrong. */
+  /** The position and reason of invalid JSON. */
   detail: Schema.optionalKey(Schema.String)
 }) {
   override get message(): string {
@@ -48,7 +48,7 @@ export class NotMarks extends Schema.TaggedError<NotMarks>()("NotMarks", {
   }
 }
 
-/** No such file holds marks. */
+/** The marks file does not exist. */
 export class MarksNotFound extends Schema.TaggedError<MarksNotFound>()("MarksNotFound", {
   path: Schema.String
 }) {
@@ -59,7 +59,7 @@ export class MarksNotFound extends Schema.TaggedError<MarksNotFound>()("MarksNot
 
 const isMarks = Schema.is(Marks)
 
-/** Reads marks; fails where there is no such file. */
+/** Reads a marks file; fails with `MarksNotFound` if it does not exist. */
 export const read = Effect.fn("Marks.read")(function* (
   file: string
 ): Effect.fn.Return<Marks, NotMarks | MarksNotFound | SessionFileError, FileSystem.FileSystem> {
@@ -76,10 +76,10 @@ export const read = Effect.fn("Marks.read")(function* (
   return isMarks(value) ? value : yield* new NotMarks({ path: file })
 })
 
-/** Reads marks; none where there is no such file. */
+/** Reads a marks file; returns `none` if it does not exist. */
 export const readOrNone = (file: string) => Effect.catchTag(read(file), "MarksNotFound", () => Effect.succeed(none))
 
-/** Writes marks in the order of ids; the file is the old one or the new one at any moment, and its directory is made. */
+/** Writes marks atomically, sorted by id. Creates the directory. */
 export const write = Effect.fn("Marks.write")(function* (
   file: string,
   marks: Marks
@@ -110,10 +110,9 @@ export const write = Effect.fn("Marks.write")(function* (
 
 const byKey = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number => (a < b ? -1 : 1)
 
-/** Marks with one set, or taken away where `mark` is null: on an entry, else on the session. */
+/** Sets the mark of an entry, or of the session if `entryId` is undefined. Null removes the mark. */
 export const set = (marks: Marks, sessionId: string, entryId: string | undefined, mark: Mark | null): Marks => {
-  const before = own(marks.sessions, sessionId) ?? {}
-  const { entries = {}, session } = before
+  const { entries = {}, session } = marksOf(marks, sessionId)
   const after: SessionMarks =
     entryId === undefined
       ? { ...(mark === null ? {} : { session: mark }), entries }
@@ -121,7 +120,7 @@ export const set = (marks: Marks, sessionId: string, entryId: string | undefined
   return { ...marks, sessions: withMark(marks.sessions, sessionId, after) }
 }
 
-/** Ids are what sessions say: one may be called `__proto__`. */
+/** `Object.fromEntries` because ids come from sessions and may be `__proto__`. */
 const withMark = <A>(
   record: { readonly [id: string]: A },
   id: string,
@@ -134,39 +133,41 @@ const withMark = <A>(
 const own = <A>(record: { readonly [id: string]: A }, id: string): A | undefined =>
   Object.hasOwn(record, id) ? record[id] : undefined
 
-/** The mark on an entry, or on the session where no entry is given. */
+const marksOf = ({ sessions }: Marks, sessionId: string): SessionMarks => own(sessions, sessionId) ?? {}
+
+/** The mark of an entry, or of the session if `entryId` is undefined. */
 export const on = (marks: Marks, sessionId: string, entryId?: string): Mark | undefined => {
-  const { entries = {}, session } = own(marks.sessions, sessionId) ?? {}
+  const { entries = {}, session } = marksOf(marks, sessionId)
   return entryId === undefined ? session : own(entries, entryId)
 }
 
-/** Marks that a run of extract obeys. */
+/** How `extract` uses marks. */
 export interface MarksRule {
   readonly marks: Marks
-  /** Only what was accepted is learnt from. */
+  /** Whether only accepted answers are targets. */
   readonly acceptedOnly: boolean
 }
 
-/** Why a session is left out for its marks. */
+/** Why marks exclude a session. */
 export type Refusal = "rejected_mark" | "no_accepting_mark"
 
-/** Why a session is left out; undefined where it is not, or not as a whole. */
+/** Why marks exclude the whole session; undefined if they do not. */
 export const refusal = ({ acceptedOnly, marks }: MarksRule, sessionId: string): Refusal | undefined => {
-  const { entries = {}, session } = own(marks.sessions, sessionId) ?? {}
+  const { entries = {}, session } = marksOf(marks, sessionId)
   if (session === "reject") return "rejected_mark"
   const isAccepted = session === "accept" || Object.values(entries).includes("accept")
   return acceptedOnly && !isAccepted ? "no_accepting_mark" : undefined
 }
 
-/** Whether anything in a session is rejected. */
+/** Whether a session or any of its entries is rejected. */
 export const rejectsIn = ({ marks }: MarksRule, sessionId: string): boolean => {
-  const { entries = {}, session } = own(marks.sessions, sessionId) ?? {}
+  const { entries = {}, session } = marksOf(marks, sessionId)
   return session === "reject" || Object.values(entries).includes("reject")
 }
 
-/** Whether an answer may be learnt from. */
+/** Whether an answer may be a target. */
 export const isTarget = ({ acceptedOnly, marks }: MarksRule, sessionId: string, entryId: string | null): boolean => {
-  const { entries = {}, session } = own(marks.sessions, sessionId) ?? {}
+  const { entries = {}, session } = marksOf(marks, sessionId)
   if (session === "reject") return false
   const mark = (entryId === null ? undefined : own(entries, entryId)) ?? session
   return mark === undefined ? !acceptedOnly : mark === "accept"

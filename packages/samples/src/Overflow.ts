@@ -1,33 +1,33 @@
 /**
- * Samples that are longer than a trainer takes. What does not fit is taken out of the context, never out of an answer,
- * and the sample says that its context is `reduced`.
+ * Shortens samples that are longer than a trainer accepts. Only context is removed, never a part of an answer. The context
+ * becomes `reduced`.
  *
- * - `elide-results`: tool results give way to a mark, the oldest first, until the sample fits.
- * - `window`: the sample becomes several that fit, each with the system prompt and the last user turn before it. Every
- *   target stays one, once. A window never begins with a tool result, nor parts a call from its result.
- * - `drop`: the sample is left out.
+ * - `elide-results`: replaces tool results by `ELIDED`, the oldest first, until the sample fits.
+ * - `window`: splits the sample. Each window has the system prompt and the last user turn before it. Each target stays a
+ *   target in one window. A window never begins with a tool result or separates a call from its result.
+ * - `drop`: drops the sample.
  *
- * A sample that cannot be made to fit is left out, and counted, whatever was chosen.
+ * Samples and targets that cannot fit are dropped.
  */
 import * as Schema from "effect/Schema"
 import { type TokenCounter, ofSample, ofTools, ofTurn } from "./TokenCount.ts"
-import { type TrainingSample } from "./TrainingSample.ts"
+import { type TrainingSample, answerCounts } from "./TrainingSample.ts"
 import { type Turn } from "./Turn.ts"
 
 export const Overflow = Schema.Literals(["elide-results", "window", "drop"])
 export type Overflow = typeof Overflow.Type
 
 export interface Budget {
-  /** Of a sample, system prompt and tools counted in. */
+  /** Limit for a sample, including system prompt and tools. */
   readonly maxTokens: number
   readonly overflow: Overflow
   readonly count: TokenCounter
 }
 
-/** Stands for a tool result that was taken out. */
+/** Replaces a removed tool result. */
 export const ELIDED = "[tool result left out]"
 
-/** The samples that a sample becomes; none when it cannot fit. */
+/** Returns the samples that replace a sample; none if it cannot fit. */
 export const fit = (sample: TrainingSample, budget: Budget): ReadonlyArray<TrainingSample> => {
   if (ofSample(sample, budget.count) <= budget.maxTokens) return [sample]
   switch (budget.overflow) {
@@ -59,15 +59,13 @@ const elideResults = (sample: TrainingSample, { count, maxTokens }: Budget): Rea
 }
 
 const reduced = (sample: TrainingSample, turns: ReadonlyArray<Turn>, first_target: number): TrainingSample => {
-  const answers = turns.filter((turn) => turn.role === "assistant").length
-  const targets = turns.filter((turn, at) => turn.role === "assistant" && at >= first_target).length
-  const metadata = { ...sample.metadata, context: "reduced" as const, targets, context_answers: answers - targets }
+  const metadata = { ...sample.metadata, context: "reduced" as const, ...answerCounts(turns, first_target) }
   return { ...sample, turns, first_target, metadata }
 }
 
-/** A turn of the user, or an answer with the results of its calls. */
+/** Turns that a window keeps together: a user turn, or an answer and the results of its calls. */
 interface Unit {
-  /** Index of its first turn in the sample. */
+  /** Index of the first turn in the sample. */
   readonly at: number
   readonly turns: ReadonlyArray<Turn>
   readonly tokens: number
@@ -97,12 +95,12 @@ const windows = (sample: TrainingSample, { count, maxTokens }: Budget): Readonly
   for (let from = 0; from < units.length;) {
     const first = units[from]
     if (first === undefined) break
-    // A window that begins in the middle of the work is told what the work is.
+    // A window that begins in the middle of the work needs the question.
     const question = isQuestion(first) ? undefined : units.slice(0, from).findLast(isQuestion)
     let tokens = fixed + (question?.tokens ?? 0)
     let to = from
     while (to < units.length && tokens + (units[to]?.tokens ?? 0) <= maxTokens) tokens += units[to++]?.tokens ?? 0
-    // One that fits nowhere is left out, with what only it would have shown.
+    // A unit longer than a window is dropped.
     if (to === from) {
       from++
       continue
@@ -114,7 +112,7 @@ const windows = (sample: TrainingSample, { count, maxTokens }: Budget): Readonly
   return found
 }
 
-/** The window up to its last answer; undefined when no target is in it. */
+/** Returns a window up to its last answer; undefined if it has no target. */
 const windowOf = (
   sample: TrainingSample,
   system: ReadonlyArray<Turn>,

@@ -1,9 +1,9 @@
 /**
- * Pairs of answers to one and the same context: a person went back and asked again, or from there on another way. The
- * branch that was gone on with tells which answer was preferred.
+ * Preference pairs: two answers to the same context, where the user went back and asked again. The answer on the active
+ * branch is the chosen one.
  *
- * Both answers are whole: neither failed, was aborted, nor ran into a limit. Contexts are compared by what the model read,
- * so a prompt that was typed again counts as the same.
+ * Both answers are complete: neither failed, was aborted or reached a limit. Contexts are equal if the model read the same
+ * text, so a prompt typed again counts as the same.
  */
 import { TextHash } from "./TextHash.ts"
 import { type TrainingSample } from "./TrainingSample.ts"
@@ -17,7 +17,7 @@ interface Candidate {
   readonly digest: string
 }
 
-const WHOLE = new Set(["stop", "toolUse"])
+const COMPLETE = new Set(["stop", "toolUse"])
 
 const digestOf = (turn: Turn): string => {
   const hash = new TextHash()
@@ -26,15 +26,15 @@ const digestOf = (turn: Turn): string => {
 }
 
 /**
- * The pairs among the samples of one session, cut from all its branches: samples that end on the chosen answer, which is on
- * the branch that the session ends on, with the rejected one beside it.
+ * Finds the pairs in the samples of one session, which must be cut from all branches. Returns samples that end with the
+ * chosen answer and have the rejected one in `rejected`.
  */
 export const of = (samples: ReadonlyArray<TrainingSample>): ReadonlyArray<TrainingSample> => {
   const byContext = new Map<string, Array<Candidate>>()
   for (const sample of samples) {
     const context = new TextHash()
     for (const [at, turn] of sample.turns.entries()) {
-      if (turn.role === "assistant" && at >= sample.first_target && WHOLE.has(turn.metadata.stop_reason ?? "")) {
+      if (turn.role === "assistant" && at >= sample.first_target && COMPLETE.has(turn.metadata.stop_reason ?? "")) {
         const key = context.digest()
         const known = byContext.get(key)
         const candidate = { sample, at, turn, digest: digestOf(turn) }

@@ -1,13 +1,11 @@
 /**
- * Predicates by which conversations may be chosen; SessionQuality.ts says when they hold.
- * Of a branch they say:
+ * Predicates of a branch, to select conversations by. SessionQuality.ts computes them; docs/quality.md has the details.
  *
- * - `repeated_call`: one call (the same tool, the same arguments) was made three times running or more.
- * - `error_rate`: more than so large a share of results, and three at least, were errors that the agent did not recover
- *   from.
- * - `aborted`: it ends with an answer that was aborted.
- * - `corrected`: the user rejected something that the agent had said or done.
- * - `tests_passed`: tests were run behind the last edit of a file, and the last run of them passed.
+ * - `repeated_call`: the same call (tool and arguments) was made at least three times in a row.
+ * - `error_rate`: at least three results, and more than a given share, were errors that the agent did not recover from.
+ * - `aborted`: the branch ends with an aborted answer.
+ * - `corrected`: the user rejected something that the agent said or did.
+ * - `tests_passed`: tests ran after the last edit of a file, and the last run passed.
  * - `committed`: a git commit was made.
  * - `bead_closed`: a bead was closed.
  */
@@ -24,7 +22,7 @@ export const QualityPredicate = Schema.Literals([
 ])
 export type QualityPredicate = typeof QualityPredicate.Type
 
-/** Why a choice by predicates leaves something out: one that was refused holds, or one that was required does not. */
+/** Why a choice excludes a sample: a refused predicate holds, or a required one does not. */
 export type QualityRefusal = `quality_${QualityPredicate}` | `without_${QualityPredicate}`
 
 export interface QualityChoice {
@@ -32,7 +30,7 @@ export interface QualityChoice {
   readonly require?: ReadonlyArray<QualityPredicate>
 }
 
-/** The first reason, refused ones before required ones, each in alphabetical order; undefined where there is none. */
+/** The first reason to exclude a sample: refused predicates first, each group sorted. Undefined if there is none. */
 export const refusalOf = (
   holding: ReadonlyArray<QualityPredicate>,
   { refuse = [], require = [] }: QualityChoice
@@ -44,7 +42,7 @@ export const refusalOf = (
   return missing === undefined ? undefined : `without_${missing}`
 }
 
-/** All refusals by name, for reports. */
+/** All refusals, for reports. */
 export const QUALITY_REFUSALS: ReadonlyArray<QualityRefusal> = [
   ...QualityPredicate.literals.map((name) => `quality_${name}` as const),
   ...QualityPredicate.literals.map((name) => `without_${name}` as const)

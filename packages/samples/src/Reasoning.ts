@@ -1,4 +1,4 @@
-/** What becomes of the model's thinking in samples. */
+/** Removes the model's thinking from samples. */
 import * as Schema from "effect/Schema"
 import { type TrainingSample } from "./TrainingSample.ts"
 import { type Turn } from "./Turn.ts"
@@ -13,8 +13,8 @@ const withoutReasoning = (turn: Turn): Turn => {
 }
 
 /**
- * The sample with all thinking, with that behind its last user turn (what templates such as Qwen3's keep; tool results
- * are no user turn to them), or with none.
+ * Keeps all thinking, the thinking after the last user turn, or none. `last-query` is what chat templates such as Qwen3's
+ * keep; tool results are not user turns there.
  */
 export const withReasoning = (sample: TrainingSample, reasoning: Reasoning): TrainingSample => {
   if (reasoning === "all") return sample

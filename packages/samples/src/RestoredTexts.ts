@@ -1,4 +1,4 @@
-/** A sample with the texts that were set aside in it. */
+/** Restores the long texts of a sample that was cut from an outline. */
 import { type LongTexts } from "@pi-sessions/core/SessionOutline"
 import { type TrainingSample } from "./TrainingSample.ts"
 import { type Turn } from "./Turn.ts"

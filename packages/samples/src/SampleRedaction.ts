@@ -1,4 +1,4 @@
-/** Redaction of a sample: after the cut and before the formats, so that every format gets the same result. */
+/** Redacts samples. Runs after the cut and before the formats, so that every format gets the same text. */
 import { type LongTexts } from "@pi-sessions/core/SessionOutline"
 import { type RedactionScope, type Redactor } from "@pi-sessions/redaction/Redactor"
 import { type RedactionCounts } from "@pi-sessions/redaction/RedactionRule"
@@ -14,10 +14,7 @@ export interface Redacted {
   readonly counts: RedactionCounts
 }
 
-/**
- * The sample without secrets and names of people. Of `texts`, which are set aside in it, those with nothing to take out
- * stay so.
- */
+/** Replaces secrets and names in a sample. Long texts of an outline (`texts`) stay markers. */
 export const redact = (
   sample: TrainingSample,
   redactor: Redactor,
@@ -35,7 +32,7 @@ export const redact = (
   const redacted: TrainingSample = {
     ...sample,
     session_id: scope.text(sample.session_id),
-    // The directories tell who works where, and what a secret is: so they go last.
+    // Only the file name is kept, after redaction, which may need the directories to find secrets.
     source_path: fileNameOf(scope.text(sample.source_path)),
     cwd: scope.text(sample.cwd),
     turns: sample.turns.map((turn) => redactTurn(turn, scope)),
@@ -46,8 +43,8 @@ export const redact = (
   return { sample: redacted, counts: scope.counts }
 }
 
-/** Members whose words are set by schemas. */
-const WORDS = new Set(["role", "role_source", "tools_source", "start", "context", "pi", "system_source"])
+/** Members with fixed values, which need no redaction. */
+const FIXED = new Set(["role", "role_source", "tools_source", "start", "context", "pi", "system_source"])
 
 const redactMetadata = (metadata: TrainingSample["metadata"], scope: RedactionScope): TrainingSample["metadata"] => {
   const redacted = { ...metadata, ...texts(metadata, scope) }
@@ -86,7 +83,7 @@ const redactResult = (result: ToolResult, scope: RedactionScope): ToolResult => 
   ...redactImages(result, scope)
 })
 
-/** Names that are ours say nothing. */
+/** Paths of image files contain only a hash, so they are kept. */
 const redactImages = ({ images }: Pick<Turn, "images">, scope: RedactionScope): Pick<Turn, "images"> =>
   images === undefined ? {} : { images: images.map((name) => (IMAGE_NAME.test(name) ? name : scope.text(name))) }
 
@@ -96,11 +93,11 @@ const redactTool = (tool: ToolDefinition, scope: RedactionScope): ToolDefinition
   parameters: scope.object(tool.parameters)
 })
 
-/** The members that are texts, redacted: all that hold strings but those of set words, so that new ones are covered. */
+/** Redacts all string members except fixed ones, so that new members are covered. */
 const texts = (object: object, scope: RedactionScope): { [key: string]: string } => {
   const found: { [key: string]: string } = {}
   for (const [key, value] of Object.entries(object)) {
-    if (typeof value === "string" && !WORDS.has(key)) found[key] = scope.text(value)
+    if (typeof value === "string" && !FIXED.has(key)) found[key] = scope.text(value)
   }
   return found
 }

@@ -1,9 +1,9 @@
-/** What a session says of itself and of its branches, for turns and samples alike. */
+/** Facts of a session and its branches that both turns and samples need, such as their metadata. */
 import type * as GasTown from "@pi-sessions/core/GasTown"
 import { type Json, type JsonObject, objectAt, stringAt } from "@pi-sessions/core/Json"
 import type * as Session from "@pi-sessions/core/Session"
 import * as SessionContext from "@pi-sessions/core/SessionContext"
-import { HYDRATED_ENTRY_TYPE, HYDRATED_FIELD } from "@pi-sessions/core/SessionHeader"
+import { HYDRATED_ENTRY_TYPE, HYDRATED_FIELD, versionOf } from "@pi-sessions/core/SessionHeader"
 import { type SessionEntry } from "@pi-sessions/core/SessionLine"
 import { type SessionMetadata } from "./ExtractedSession.ts"
 import { type Turn } from "./Turn.ts"
@@ -18,7 +18,45 @@ export const systemTurn = (content: string, entry: SessionEntry | undefined): Tu
   metadata: {}
 })
 
-export const roleMetadata = (detection: GasTown.RoleDetection) => {
+/** The metadata that all samples of a session share. `source` is the session in the version on disk. */
+export const sessionMetadata = (
+  source: Session.Session,
+  session: Session.Session,
+  header: JsonObject,
+  role: GasTown.RoleDetection
+) => ({
+  ...roleMetadata(role),
+  timestamp: text(header, "timestamp"),
+  ...named("session_name", session.tree.name()),
+  ...named("parent_session", stringAt(header, "parentSession")),
+  version: versionOf(source.header?.decode() ?? {}),
+  hydrated: isHydrated(header, session)
+})
+
+/** The metadata of a branch and of the turns that its context items became. */
+export const branchMetadata = (
+  session: Session.Session,
+  header: JsonObject,
+  { branch, items }: BranchContext,
+  turns: ReadonlyArray<Turn>
+) => ({
+  ...settings(branch, header),
+  leaf_id: branch.at(-1)?.id?.toWellFormed() ?? null,
+  entries: {
+    file: session.tree.getEntries().length,
+    branch: branch.length,
+    context: new Set(items.map((item) => item.entry)).size
+  },
+  tool_errors: turns.flatMap((turn) => turn.tool_results).filter((result) => result.is_error).length
+})
+
+/** A branch from the root, and its context. */
+export interface BranchContext {
+  readonly branch: ReadonlyArray<SessionEntry>
+  readonly items: ReadonlyArray<SessionContext.ContextItem>
+}
+
+const roleMetadata = (detection: GasTown.RoleDetection) => {
   const { address, name, rig, role, roleConflict, roleSource, town } = detection
   return {
     role,
@@ -31,14 +69,14 @@ export const roleMetadata = (detection: GasTown.RoleDetection) => {
   }
 }
 
-/** The branch's last word, else what pi-rust and version 1 put into the header. */
-export const settings = (
+/** The latest settings of the branch, else those of the header, where pi-rust and version 1 have them. */
+const settings = (
   branch: ReadonlyArray<SessionEntry>,
   header: JsonObject
 ): Pick<SessionMetadata, "provider" | "model" | "thinking_level"> => {
   const { model, thinkingLevel } = SessionContext.settings(branch)
-  const said = branch.some((entry) => entry.type === "thinking_level_change") ? thinkingLevel : undefined
-  const level = said ?? header["thinkingLevel"]
+  const changed = branch.some((entry) => entry.type === "thinking_level_change") ? thinkingLevel : undefined
+  const level = changed ?? header["thinkingLevel"]
   return {
     provider: stringOrNull(model?.provider ?? header["provider"]),
     model: stringOrNull(model?.modelId ?? header["modelId"]),
@@ -63,15 +101,15 @@ export const thinkingLevels = (
   return levels
 }
 
-/** Entries that stand for a message of the conversation. */
+/** Whether an entry is a message of the conversation. */
 export const isConversation = (entry: SessionEntry): boolean =>
   entry.type === "message" || entry.type === "custom_message" || entry.type === "branch_summary"
 
-/** Every call id that the context holds. */
+/** All call ids in the context. */
 export const ownIds = (items: ReadonlyArray<SessionContext.ContextItem>): ReadonlySet<string> =>
   new Set(items.flatMap(({ message }) => callsOf(message).map((call) => text(call, "id"))))
 
-/** Told by the header, or, in a fork that Pi made, by the entry that hydration left. */
+/** Whether hydration wrote the session: the header shows it, or in a fork by Pi, an entry written by hydration. */
 export const isHydrated = (header: JsonObject, session: Session.Session): boolean =>
   (header["hydratedFrom"] ?? null) !== null || hydrationNote(session) !== undefined
 
@@ -81,7 +119,7 @@ const hydrationNote = (session: Session.Session): JsonObject | undefined =>
     .find((entry) => entry.type === "custom" && stringAt(entry.decode(), "customType") === HYDRATED_ENTRY_TYPE)
     ?.decode()
 
-/** Whether a model gave an answer behind the context that it stands in; hydration says of which ones it wrote. */
+/** Tests whether a model gave an answer in this context. Hydration marks the answers that it wrote. */
 export const isGenuine = (header: JsonObject, session: Session.Session): ((entry: SessionEntry) => boolean) => {
   if (!isHydrated(header, session)) return () => true
   const isMarked = objectAt(hydrationNote(session) ?? {}, "data")?.["marks"] === "answers"

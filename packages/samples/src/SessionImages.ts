@@ -1,30 +1,29 @@
-/** The images of a session as files beside its samples. */
+/** Collects the images of samples as files of the dataset. */
 import { createHash } from "node:crypto"
 import { type JsonObject, stringAt } from "@pi-sessions/core/Json"
 import { type SessionBudget } from "@pi-sessions/core/SessionBudget"
 import { imageKind } from "./ImageKind.ts"
 
-/** Stands in the text where an image stood. */
+/** Replaces an image in texts. */
 export const IMAGE = "[image]"
 
-/** The same where there is no file for it, and for a text that says `[image]` itself, so that marks and files pair up. */
+/** Replaces an image without a file, and a literal `[image]`, so that each `[image]` has one file. */
 export const NO_IMAGE = "[ image ]"
 
-/** Within the dataset's directory. */
+/** In the dataset's directory. */
 const DIRECTORY = "images"
 const NAME_DIGITS = 32
 
-/** Names of image files, as lines hold them. */
+/** Matches the paths of image files in dataset lines. */
 export const IMAGE_NAME = new RegExp(`^${DIRECTORY}/[\\da-f]{${NAME_DIGITS}}\\.[a-z]{3,4}$`, "u")
 
 const nameOf = (bytes: Uint8Array, kind: string): string =>
   `${DIRECTORY}/${createHash("sha256").update(bytes).digest("hex").slice(0, NAME_DIGITS)}.${kind}`
 
-/** Whether these are the bytes of the image that the name stands for. */
+/** Whether the name, which contains a hash, matches the bytes. */
 export const isImageOf = (name: string, bytes: Uint8Array): boolean =>
   name === nameOf(bytes, name.slice(name.lastIndexOf(".") + 1))
 
-/** Collects the images that samples show. */
 export class SessionImages {
   readonly #budget: SessionBudget | undefined
   readonly #names = new Map<string, string>()
@@ -34,7 +33,7 @@ export class SessionImages {
     this.#budget = budget
   }
 
-  /** The name of a block's file; undefined where it holds no image of a kind that models take. */
+  /** Adds the image of a content block and returns its path; undefined if it is not an image that models accept. */
   take(block: JsonObject): string | undefined {
     const data = stringAt(block, "data") ?? ""
     this.#budget?.charge("images", data.length)
@@ -50,7 +49,7 @@ export class SessionImages {
     return name
   }
 
-  /** The bytes of an image that was taken. */
+  /** The bytes of an added image. */
   bytesOf(name: string): Uint8Array | undefined {
     return this.#files.get(name)
   }

@@ -1,7 +1,8 @@
 /**
- * How a conversation went, in facts that its transcript shows, and which predicates hold of them. Nothing here is a
- * guess: a status that was hidden is no fact, and what Pi leaves out of its requests (answers that failed or were aborted,
- * with their calls) counts only for how the conversation ended.
+ * Facts about how a conversation went, and the predicates that follow from them.
+ *
+ * Only what the transcript proves counts; a hidden exit status is no fact. Failed and aborted answers, which Pi does not
+ * send, count only for how the conversation ended. docs/quality.md has the definitions.
  */
 import { isDeepStrictEqual } from "node:util"
 import { INTERRUPTION_TYPE } from "@pi-sessions/core/ClaudeCodeTold"
@@ -12,86 +13,87 @@ import { ENTRY_STEPS, type SessionBudget } from "@pi-sessions/core/SessionBudget
 import { QualityPredicate } from "./QualityPredicate.ts"
 import { closedBead, madeCommit, testsPassed } from "./internal/agentCommands.ts"
 import { isCorrection } from "./internal/corrections.ts"
+import { OpenCalls } from "./internal/openCalls.ts"
 import { callsOf } from "./TurnWriter.ts"
 
-/** What was said last, extensions and `!commands` apart. `results`: of tools, which no answer followed; `calls`: without results. */
+/**
+ * The last message, except those of extensions and `!commands`. `results`: tool results without an answer after them;
+ * `calls`: calls without results.
+ */
 export type Ending = "answer" | "calls" | "results" | "user" | "abort" | "error" | "nothing"
 
 /** The facts of one branch. */
 export interface QualityFacts {
-  /** How often, at the most, one call was made running: no other call and no word of the user in between. */
+  /** The longest sequence of equal calls, without another call or a user message between them. */
   readonly repeated_calls: number
-  /** Calls that have a result. */
+  /** Number of calls with a result. */
   readonly tool_calls: number
-  /** Results that the tool called an error. */
+  /** Number of results marked as errors. */
   readonly tool_errors: number
-  /** Those of them after which the same tool succeeded before the user spoke again. */
+  /** Errors after which the same tool succeeded before the next user message. */
   readonly recovered_errors: number
-  /** Share of results that are errors which the agent did not recover from; 0 where there are no results. */
+  /** Share of results that are errors without recovery, from 0 to 1; 0 if there are no results. */
   readonly error_rate: number
   readonly ended: Ending
-  /** Messages of the user that reject what the agent said or did; see internal/corrections.ts. */
+  /** User messages that reject what the agent said or did; see internal/corrections.ts. */
   readonly corrections: number
-  /** Whether tests were run behind the last edit that succeeded, and the last run of them passed. */
+  /** Whether tests ran after the last successful edit, and the last run passed. */
   readonly tests_passed_after_edit: boolean
   readonly committed: boolean
   readonly bead_closed: boolean
 }
 
-/** The message of an entry; undefined where it has none. */
+/** Returns the message of an entry; undefined if it has none. */
 export type MessageOf = (entry: SessionEntry) => JsonObject | undefined
 
 const decoded: MessageOf = (entry) => objectAt(entry.decode(), "message")
 
-/** How to read texts of which long ones may be set aside. */
-export interface TextsRead {
+/** Reads texts that may be outline markers of long texts. */
+export interface TextReader {
   readonly whole: (text: string) => string
-  /** At least as much of it as tells how it begins. */
+  /** Returns at least the beginning of the text (`OPENING_UNITS`). */
   readonly start: (text: string) => string
 }
 
-const asTheyAre: TextsRead = { whole: (text) => text, start: (text) => text }
+const plainTexts: TextReader = { whole: (text) => text, start: (text) => text }
 
-/**
- * The facts of a branch (root first). Who has decoded its messages already gives a `messageOf` that knows them, and who
- * set long texts aside tells how to read them.
- */
+/** Computes the facts of a branch (root first). By default, messages are decoded and texts are whole. */
 export const factsOf = (
   branch: ReadonlyArray<SessionEntry>,
   messageOf: MessageOf = decoded,
-  texts: TextsRead = asTheyAre,
+  texts: TextReader = plainTexts,
   budget?: SessionBudget
 ): QualityFacts => {
   budget?.charge("quality", branch.length * ENTRY_STEPS)
-  const witness = new Witness(budget === undefined ? texts : counted(texts, budget), budget)
+  const tally = new FactTally(budget === undefined ? texts : charged(texts, budget))
   for (const entry of branch) {
-    if (entry.type === "custom_message") witness.custom(entry)
+    if (entry.type === "custom_message") tally.addCustom(entry)
     if (entry.type !== "message") continue
     const message = messageOf(entry)
-    if (message !== undefined) witness.message(message)
+    if (message !== undefined) tally.addMessage(message)
   }
-  return witness.facts
+  return tally.facts
 }
 
-/** Reads the same texts, and charges their lengths. */
-const counted = ({ start, whole }: TextsRead, budget: SessionBudget): TextsRead => {
-  const charged = (text: string): string => {
+/** Charges the length of each text. */
+const charged = ({ start, whole }: TextReader, budget: SessionBudget): TextReader => {
+  const charge = (text: string): string => {
     budget.charge("quality", text.length * TEXT_STEPS)
     return text
   }
-  return { start: (text) => charged(start(text)), whole: (text) => charged(whole(text)) }
+  return { start: (text) => charge(start(text)), whole: (text) => charge(whole(text)) }
 }
 
-/** A command is searched for several programs. */
+/** Steps per character: commands are searched for several programs. */
 const TEXT_STEPS = 10
 
-/** Sessions with more errors than that are many of no use; a person may choose another limit. */
+/** The default share of errors above which `error_rate` holds. */
 export const MAX_ERROR_RATE = 0.3
-/** Of few calls one that failed is a large share, and says little. */
+/** With fewer errors, a large share means little. */
 const ERRORS_MIN = 3
 const REPEATED = 3
 
-/** The names of the predicates that hold, in alphabetical order. */
+/** The predicates that hold, sorted. */
 export const predicatesOf = (facts: QualityFacts, maxErrorRate = MAX_ERROR_RATE): ReadonlyArray<QualityPredicate> => {
   const holds: { readonly [name in QualityPredicate]: boolean } = {
     aborted: facts.ended === "abort",
@@ -107,7 +109,7 @@ export const predicatesOf = (facts: QualityFacts, maxErrorRate = MAX_ERROR_RATE)
 
 const EDITS = new Set(["edit", "write", "multiedit", "multi_edit", "notebookedit", "apply_patch"])
 
-/** Arguments of calls differ mostly in their first text, and equal ones are few. */
+/** Compares the first string first, because calls mostly differ there. */
 const isSameCall = (a: JsonObject, b: JsonObject): boolean => {
   for (const key in a) {
     const value = a[key]
@@ -116,41 +118,39 @@ const isSameCall = (a: JsonObject, b: JsonObject): boolean => {
   return isDeepStrictEqual(a, b)
 }
 
-/** A call of the answer that was read last. */
-interface Pending {
+interface Call {
   readonly id: string
   readonly name: string
   readonly args: JsonObject
-  /** Edits that had succeeded when it was made. */
+  /** Number of successful edits before the call. */
   readonly edits: number
 }
 
-/** Reads messages in their order and keeps what they show. */
-class Witness {
-  readonly #texts: TextsRead
-  readonly #budget: SessionBudget | undefined
-  #pending: Array<Pending> = []
+/** Computes facts from messages in their order. */
+class FactTally {
+  readonly #texts: TextReader
+  /** The calls of the latest answer. */
+  #calls = new OpenCalls<Call>([])
   #ended: Ending = "nothing"
-  /** What the agent said last, where it has said or done something since the user spoke. */
+  /** The latest text of the agent since the last user message. */
   #said: string | undefined
-  #lastCall: Pick<Pending, "name" | "args"> | undefined
+  #lastCall: Pick<Call, "name" | "args"> | undefined
   #running = 0
   #repeated = 0
   #results = 0
   #errors = 0
   #recovered = 0
-  /** Errors since the user spoke after which their tool has not succeeded. */
+  /** By tool: errors since the last user message without a success after them. */
   readonly #open = new Map<string, number>()
   #corrections = 0
-  /** Edits that succeeded. */
+  /** Number of successful edits. */
   #edits = 0
   #testsPassed = false
   #isCommitted = false
   #isBeadClosed = false
 
-  constructor(texts: TextsRead, budget?: SessionBudget) {
+  constructor(texts: TextReader) {
     this.#texts = texts
-    this.#budget = budget
   }
 
   get facts(): QualityFacts {
@@ -168,14 +168,14 @@ class Witness {
     }
   }
 
-  message(message: JsonObject): void {
+  addMessage(message: JsonObject): void {
     if (message["role"] === "assistant") this.#answer(message)
     else if (message["role"] === "toolResult") this.#result(message)
     else if (message["role"] === "user") this.#user(ModelContext.contentText(message["content"]))
   }
 
-  /** Nobody's word, but for one that says that the user interrupted. */
-  custom(entry: SessionEntry): void {
+  /** Ignored unless it is the marker that the user interrupted. */
+  addCustom(entry: SessionEntry): void {
     if (stringAt(entry.decode(), "customType") === INTERRUPTION_TYPE) this.#ended = "abort"
   }
 
@@ -190,18 +190,21 @@ class Witness {
 
   #answer(message: JsonObject): void {
     this.#said = ModelContext.contentText(message["content"])
-    this.#pending = []
+    this.#calls = new OpenCalls([])
     const stopReason = message["stopReason"]
     if (stopReason === "error" || stopReason === "aborted") {
       this.#ended = stopReason === "error" ? "error" : "abort"
       return
     }
-    const calls = callsOf(message)
+    const calls = callsOf(message).map((block) => ({
+      id: stringAt(block, "id") ?? "",
+      name: stringAt(block, "name") ?? "",
+      args: objectAt(block, "arguments") ?? {},
+      edits: this.#edits
+    }))
+    this.#calls = new OpenCalls(calls)
     this.#ended = calls.length === 0 ? "answer" : "calls"
-    for (const call of calls) {
-      const name = stringAt(call, "name") ?? ""
-      const args = objectAt(call, "arguments") ?? {}
-      this.#pending.push({ id: stringAt(call, "id") ?? "", name, args, edits: this.#edits })
+    for (const { args, name } of calls) {
       const isRepeat = this.#lastCall?.name === name && isSameCall(this.#lastCall.args, args)
       this.#running = isRepeat ? this.#running + 1 : 1
       this.#lastCall = { name, args }
@@ -210,12 +213,7 @@ class Witness {
   }
 
   #result(message: JsonObject): void {
-    const id = stringAt(message, "toolCallId") ?? ""
-    const name = stringAt(message, "toolName") ?? ""
-    this.#budget?.charge("quality", this.#pending.length)
-    // pi-rust writes no ids: results are told by their tool, in order.
-    const at = this.#pending.findIndex((call) => call.id === id && (id !== "" || name === "" || call.name === name))
-    const [call] = at < 0 ? [] : this.#pending.splice(at, 1)
+    const call = this.#calls.take(stringAt(message, "toolCallId") ?? "", stringAt(message, "toolName") ?? "")
     if (call === undefined) return
     this.#ended = "results"
     this.#results++
@@ -234,19 +232,19 @@ class Witness {
     } else if (tool === "bash") this.#shell(call, isError, message)
   }
 
-  /** What tests said before it, they said of other files. */
+  /** Earlier test runs do not count for the edited files. */
   #edit(): void {
     this.#edits++
     this.#testsPassed = false
   }
 
-  #shell({ args, edits }: Pending, isError: boolean, message: JsonObject): void {
-    // What runs in the background has not ended when its call has.
+  #shell({ args, edits }: Call, isError: boolean, message: JsonObject): void {
+    // A command in the background has not ended yet.
     if (args["run_in_background"] === true) return
     const output = (): string => this.#texts.whole(ModelContext.contentText(message["content"]))
     const run = { line: this.#texts.whole(stringAt(args, "command") ?? ""), isError, output }
     const passed = edits > 0 ? testsPassed(run) : undefined
-    // An edit of the same answer may have come behind them.
+    // Another call of the same answer may have edited after the tests ran.
     if (passed !== undefined) this.#testsPassed = passed && edits === this.#edits
     this.#isCommitted ||= madeCommit(run)
     this.#isBeadClosed ||= closedBead(run)

@@ -1,9 +1,9 @@
-/** What counts when turns are compared. */
+/** Hashes the content of turns, to compare them. */
 import { type LongTexts } from "@pi-sessions/core/SessionOutline"
 import { type TextHash } from "./TextHash.ts"
 import { type Turn } from "./Turn.ts"
 
-/** Adds what the model reads and writes in a turn, in which texts may be set aside. Ids and times are not part of it. */
+/** Adds what the model reads and writes in a turn, without ids and times. `texts` resolves long texts of an outline. */
 export const addSpoken = (
   hash: TextHash,
   { content, images = [], metadata, role, tool_calls, tool_results }: Turn,

@@ -1,10 +1,10 @@
 /**
- * The targets of a session, in runs: maximal sequences of answers in which each request extends the one before it plus
- * its answer. One sample can hold a run whole, and every answer in it stands behind exactly what the model was sent.
+ * Groups the targets of a session into runs. In a run, each request is the previous request plus its answer and the new
+ * messages, so one sample can contain the whole run with the exact context of each answer.
  *
- * A run ends where that stops being so: at a compaction, a context edit, another branch, a change of the system prompt
- * or the tools, a model that gets to see other thinking. Every answer is a target in one run only; where branches share
- * their beginning, the shared answers are targets of the first branch and context of the others.
+ * A run ends where requests change in another way: at a compaction, a context edit, another branch, another system prompt
+ * or other tools, a model that receives other thinking. Each answer is a target in one run only. Answers shared by several
+ * branches are targets of the first branch and context of the others.
  */
 import { type JsonObject } from "@pi-sessions/core/Json"
 import * as ModelContext from "@pi-sessions/core/ModelContext"
@@ -15,38 +15,22 @@ import { type SessionEntry } from "@pi-sessions/core/SessionLine"
 import { type SessionTree } from "@pi-sessions/core/SessionTree"
 import * as ValueText from "@pi-sessions/core/ValueText"
 import { ENTRY_BYTES, ENTRY_STEPS, type SessionBudget } from "@pi-sessions/core/SessionBudget"
-import { type ToldContext, type ToldInSession } from "./ToldContexts.ts"
+import { type RequestContext, type SessionRequestContexts } from "./RequestContexts.ts"
+import { type SampleStart } from "./TrainingSample.ts"
 import * as WellFormed from "@pi-sessions/core/WellFormed"
 import { callsOf } from "./TurnWriter.ts"
 
-/** Why a run does not go on from the one before it on its branch. */
-export type RunStart =
-  /** The first of its branch. */
-  | "session"
-  /** The answers before it are targets of another branch. */
-  | "branch"
-  | "compaction"
-  | "context_edit"
-  /** Another model, or another form of what was sent to it before. */
-  | "model"
-  /** The system prompt or the tools changed. */
-  | "system"
-  /** The answers before it are nobody's targets. */
-  | "untrained"
-  /** Anything else that changed what was sent before. */
-  | "history"
-
 export interface TargetRun {
-  readonly start: RunStart
+  readonly start: SampleStart
   readonly profile: PiProfile
   /** The model of the last target. */
   readonly model: ModelContext.TargetModel
   readonly systemMessages: ReadonlyArray<ModelRequest.SentMessage>
-  /** What the mirror told of the requests; undefined when it told nothing. */
-  readonly told: ToldContext | undefined
-  /** The request for the last target and its answer. Every earlier request of the run is the beginning of it. */
+  /** The system prompt and tools that the mirror recorded, if any. */
+  readonly recorded: RequestContext | undefined
+  /** The request for the last target, and its answer. Every earlier request of the run is a prefix. */
   readonly messages: ReadonlyArray<ModelRequest.SentMessage>
-  /** Where the first target stands in `messages`; answers before it are context. */
+  /** Index of the first target in `messages`; answers before it are context. */
   readonly firstTarget: number
   /** Entries of the targets, in order. */
   readonly targets: ReadonlyArray<SessionEntry>
@@ -55,41 +39,41 @@ export interface TargetRun {
 }
 
 export interface RunOptions {
-  /** The active branch, or all of them, the active one first. */
+  /** Default: "active". With "all", the active branch comes first. */
   readonly branches?: "active" | "all"
-  /** The Pi that asked; told by each branch unless given. */
+  /** The Pi version that made the requests. Default: detected on each branch. */
   readonly profile?: PiProfile
-  /** What the mirror told of this session. */
-  readonly told?: ToldInSession
-  /** Whether an answer may be a target; one that may not is context. */
+  /** What the mirror recorded for this session. Default: nothing. */
+  readonly requestContexts?: SessionRequestContexts
+  /** Whether an answer may be a target; others are context. Default: every answer. */
   readonly isTarget?: (entry: SessionEntry) => boolean
-  /** Of the session. */
+  /** Default: no limit. */
   readonly budget?: SessionBudget
 }
 
-/** The runs of a session, those of the active branch first, in the order of their branches. */
+/** The runs of a session in the order of their branches, the active branch first. */
 export const runs = (tree: SessionTree, options: RunOptions = {}): ReadonlyArray<TargetRun> => {
   const cutter = new RunCutter(options)
-  // A value behind the last entry takes the leaf from Pi, but not the answers that were given before it.
+  // A damaged line at the end hides the leaf from Pi, but the answers before it are still targets.
   const leaf = tree.getLeafEntry() ?? tree.getEntries().at(-1)
   const ends = options.branches === "all" ? tree.leaves() : []
   for (const end of new Set(leaf === undefined ? ends : [leaf, ...ends])) cutter.cut(tree.branchTo(end))
   return cutter.runs
 }
 
-/** How far a branch has been sent: the last request and its answer. */
+/** The latest request of a branch and its answer. */
 interface Sent {
   readonly at: number
   readonly profile: PiProfile
   readonly model: ModelContext.TargetModel
   readonly systemMessages: ReadonlyArray<ModelRequest.SentMessage>
-  readonly told: ToldContext | undefined
-  /** Grows while requests extend each other; who keeps it takes as much as it held then. */
+  readonly recorded: RequestContext | undefined
+  /** Grows while requests extend each other; copies are taken by length. */
   readonly messages: Array<ModelRequest.SentMessage>
 }
 
 interface OpenRun {
-  readonly start: RunStart
+  readonly start: SampleStart
   readonly firstTarget: number
   readonly targets: Array<SessionEntry>
 }
@@ -100,15 +84,15 @@ class RunCutter {
   readonly runs: Array<TargetRun> = []
   readonly #profile: PiProfile | undefined
   readonly #isTarget: (entry: SessionEntry) => boolean
-  readonly #told: ToldInSession
+  readonly #requestContexts: SessionRequestContexts
   readonly #budget: SessionBudget | undefined
   readonly #taken = new Set<SessionEntry>()
   readonly #messages = { "0.78": new Map<SessionEntry, Messages>(), "1.5": new Map<SessionEntry, Messages>() }
 
-  constructor({ budget, isTarget = () => true, profile, told = new Map() }: RunOptions) {
+  constructor({ budget, isTarget = () => true, profile, requestContexts = new Map() }: RunOptions) {
     this.#budget = budget
     this.#profile = profile
-    this.#told = told
+    this.#requestContexts = requestContexts
     this.#isTarget = isTarget
   }
 
@@ -116,31 +100,30 @@ class RunCutter {
     this.#budget?.charge("requests", branch.length * ENTRY_STEPS)
     let sent: Sent | undefined
     let run: OpenRun | undefined
-    /** Why the next run will not go on from the answers before it. */
-    let apart: RunStart = "session"
+    let nextStart: SampleStart = "session"
     let profile: PiProfile = this.#profile ?? "0.78"
-    let told = this.#told.get("")
+    let recorded = this.#requestContexts.get("")
     for (const [at, entry] of branch.entries()) {
-      // The mirror tells of a request before the answer is there: at an entry that stands before it.
-      told = this.#told.get(branch[at - 1]?.id ?? "") ?? told
+      // The mirror records a request at the entry before it.
+      recorded = this.#requestContexts.get(branch[at - 1]?.id ?? "") ?? recorded
       if (this.#profile === undefined && ModelRequest.isOf15(entry)) profile = "1.5"
       if (entry.role !== "assistant" || entry.type !== "message") continue
       const [message] = this.#messagesOf(entry, profile)
-      // One that says nothing is nobody's target, and what is sent after it does not depend on it.
+      // An empty answer is never a target, and later requests do not contain it.
       if (message === undefined || !ModelRequest.isAnswer(message) || !saysSomething(message)) continue
-      const asked = this.#ask(branch, at, { model: ModelRequest.modelOf(message), profile, told }, sent)
+      const asked = this.#ask(branch, at, { model: ModelRequest.modelOf(message), profile, recorded }, sent)
       if (asked.change !== undefined) {
         this.#close(run, sent, branch)
         run = undefined
-        apart = asked.change
+        nextStart = asked.change
       }
       const isTaken = this.#taken.has(entry)
       if (isTaken || !this.#isTarget(entry)) {
         this.#close(run, sent, branch)
         run = undefined
-        apart = isTaken ? "branch" : "untrained"
+        nextStart = isTaken ? "branch" : "untrained"
       } else {
-        run ??= { start: apart, firstTarget: asked.sent.messages.length, targets: [] }
+        run ??= { start: nextStart, firstTarget: asked.sent.messages.length, targets: [] }
         run.targets.push(entry)
         this.#taken.add(entry)
       }
@@ -150,36 +133,34 @@ class RunCutter {
     this.#close(run, sent, branch)
   }
 
-  /** The request for the answer at `at`, as a continuation of what was sent before where it is one. */
+  /** Builds the request for the answer at `at`. `change` is undefined if it continues the request before it. */
   #ask(
     branch: ReadonlyArray<SessionEntry>,
     at: number,
-    { model, profile, told }: Pick<Sent, "model" | "profile" | "told">,
+    { model, profile, recorded }: Pick<Sent, "model" | "profile" | "recorded">,
     before: Sent | undefined
-  ): { readonly sent: Sent; readonly change: RunStart | undefined } {
+  ): { readonly sent: Sent; readonly change: SampleStart | undefined } {
     if (
       before !== undefined &&
       isPlain(branch, before.at + 1, at) &&
       before.profile === profile &&
-      before.told?.sha256 === told?.sha256 &&
-      isOne(before.model, model)
+      before.recorded?.sha256 === recorded?.sha256 &&
+      isSameModel(before.model, model)
     ) {
-      // Whatever was open is closed where an answer stands, so what follows it does not depend on what is before it.
+      // An answer closes all open calls, so the messages after it do not depend on those before it.
       const { messages } = ModelRequest.of(branch.slice(before.at, at), model, profile, this.#messagesOf)
       before.messages.push(...messages.slice(1))
       return { sent: { ...before, at }, change: undefined }
     }
-    // The whole request is made anew, and compared with the one before it.
+    // Builds the whole request and compares it with the one before it.
     this.#budget?.charge("requests", at * ENTRY_STEPS)
     const { messages, systemMessages } = ModelRequest.of(branch.slice(0, at), model, profile, this.#messagesOf)
     this.#budget?.charge("requests", 0, messages.length * ENTRY_BYTES)
-    const sent = { at, profile, model, systemMessages, told, messages: [...messages] }
-    if (before === undefined) return { sent, change: "session" }
-    const change = changeOf(before, sent, branch, at)
-    return { sent, change }
+    const sent = { at, profile, model, systemMessages, recorded, messages: [...messages] }
+    return { sent, change: before === undefined ? "session" : changeOf(before, sent, branch, at) }
   }
 
-  /** An answer as it is sent again to the model that gave it. */
+  /** The answer as the model that gave it receives it in later requests. */
   #answer(entry: SessionEntry, { model, profile }: Sent): ReadonlyArray<ModelRequest.SentMessage> {
     return ModelRequest.of([entry], model, profile, this.#messagesOf).messages.slice(0, 1)
   }
@@ -194,7 +175,7 @@ class RunCutter {
       profile: sent.profile,
       model: sent.model,
       systemMessages: sent.systemMessages,
-      told: sent.told,
+      recorded: sent.recorded,
       messages: sent.messages.slice(0, end + 1),
       firstTarget: run.firstTarget,
       targets: run.targets,
@@ -202,7 +183,7 @@ class RunCutter {
     })
   }
 
-  /** Entries are decoded once, however many requests hold them. */
+  /** Decodes each entry once, although many requests contain it. */
   readonly #messagesOf: SessionContext.MessagesOf = (entry, profile) => {
     const known = this.#messages[profile].get(entry)
     if (known !== undefined) return known
@@ -212,10 +193,10 @@ class RunCutter {
   }
 }
 
-/** Of an entry or a message in an array. */
+/** Memory of an array element. */
 const POINTER_BYTES = 8
 
-/** Entries that change what was sent before, or may. */
+/** Entries that may change earlier messages. */
 const CHANGING = new Set(["compaction", "context_edit"])
 
 const isPlain = (branch: ReadonlyArray<SessionEntry>, from: number, to: number): boolean => {
@@ -226,25 +207,30 @@ const isPlain = (branch: ReadonlyArray<SessionEntry>, from: number, to: number):
   return true
 }
 
-const isOne = (a: ModelContext.TargetModel, b: ModelContext.TargetModel): boolean =>
+const isSameModel = (a: ModelContext.TargetModel, b: ModelContext.TargetModel): boolean =>
   a.provider === b.provider && a.api === b.api && a.id === b.id
 
-/** Why a request is no continuation of the one before it and its answer; undefined when it is one. */
-const changeOf = (before: Sent, now: Sent, branch: ReadonlyArray<SessionEntry>, at: number): RunStart | undefined => {
+/** Why a request does not continue the one before it; undefined if it does. */
+const changeOf = (
+  before: Sent,
+  now: Sent,
+  branch: ReadonlyArray<SessionEntry>,
+  at: number
+): SampleStart | undefined => {
   const between = branch.slice(before.at + 1, at)
-  const goesOn =
+  const continues =
     before.messages.length <= now.messages.length &&
     before.messages.every(({ message }, i) => ModelRequest.isSame(message, now.messages[i]?.message ?? {}))
-  if (!goesOn) {
+  if (!continues) {
     if (between.some(({ type }) => type === "compaction")) return "compaction"
     if (between.some(({ type }) => type === "context_edit")) return "context_edit"
-    return isOne(before.model, now.model) ? "history" : "model"
+    return isSameModel(before.model, now.model) ? "history" : "model"
   }
   return isSameSystem(before, now) ? undefined : "system"
 }
 
 const isSameSystem = (a: Sent, b: Sent): boolean => {
-  if (a.told?.sha256 !== b.told?.sha256) return false
+  if (a.recorded?.sha256 !== b.recorded?.sha256) return false
   const [left, right] = [a, b].map(({ systemMessages }) => systemMessages.map(({ message }) => message))
   if (left === undefined || right === undefined) return false
   if (left.length === right.length && left.every((message, i) => message === right[i])) return true
@@ -254,6 +240,6 @@ const isSameSystem = (a: Sent, b: Sent): boolean => {
   )
 }
 
-/** Whether an answer has text or calls in what is sent of it. */
+/** Whether an answer has text or calls after conversion. */
 const saysSomething = (message: JsonObject): boolean =>
   WellFormed.text(ModelContext.contentText(message["content"])).trim() !== "" || callsOf(message).length > 0

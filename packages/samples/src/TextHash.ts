@@ -1,18 +1,17 @@
 /**
- * A hash of texts, told apart, in order: two lanes of 32 bits, in plain integers, since a dataset's texts are long and a
- * cryptographic hash is slower than all the rest. Not for what somebody could want to forge; among a million targets two
- * share one with a chance of about one in 10^7.
+ * A 64-bit hash of a sequence of texts. It is fast and not cryptographic. The probability that any two of a million targets
+ * collide is about 1 in 10^7.
  *
- * Short texts count by their UTF-16 units. Long ones count by a hash of the bytes that `JSON.stringify` writes of them,
- * so that those which an outline has set aside need not be decoded, and hash alike.
+ * Short texts are hashed by UTF-16 units. Long texts are hashed by the bytes of their JSON, so that texts in an outline need
+ * not be decoded and get the same hash.
  */
 import { Buffer } from "node:buffer"
 import * as ByteHash from "@pi-sessions/core/ByteHash"
 import { type LongTexts } from "@pi-sessions/core/SessionOutline"
 
-/** A text of so many bytes is a long one. */
+/** Texts are long from this size of their JSON on. */
 const LONG_BYTES = 256
-/** As many as `JSON.stringify` writes for a UTF-16 unit, at most; and as there are in UTF-8. */
+/** The most bytes of a UTF-16 unit in JSON, and in UTF-8. */
 const ESCAPED_UNIT_BYTES = 6
 const UNIT_BYTES = 3
 
@@ -21,12 +20,12 @@ export class TextHash {
   #b = 0x85ebca6b
   #length = 0
 
-  /** UTF-16 units and bytes that were read: what hashing them took. */
+  /** Number of UTF-16 units and bytes read so far. */
   get length(): number {
     return this.#length
   }
 
-  /** `texts` are those that may have been set aside. */
+  /** Adds a text. `texts` resolves the long texts of an outline. */
   add(text: string, texts?: LongTexts): void {
     const known = texts?.hashOf(text)
     if (known !== undefined) return this.#addHash(known)
@@ -37,7 +36,7 @@ export class TextHash {
     this.#addHash(ByteHash.of(bytes, 1, bytes.length - 1))
   }
 
-  /** Adds what `JSON.stringify` wrote of a value. */
+  /** Adds the JSON of a value. */
   addJson(json: string, texts?: LongTexts): void {
     if (json.length * UNIT_BYTES < LONG_BYTES && texts?.has(json) !== true) return this.#addUnits(json)
     const bytes = bytesOf(json, texts)
@@ -46,7 +45,7 @@ export class TextHash {
     this.#addHash(ByteHash.of(bytes))
   }
 
-  /** Adds all that was added to another one so far. */
+  /** Adds everything that another hash contains. */
   addAll(other: TextHash): void {
     this.#addHash({ low: mix(other.#a), high: mix(other.#b) })
   }
@@ -71,7 +70,7 @@ export class TextHash {
       b = (Math.imul(b, 0x5bd1e995) + units) ^ (b >>> 13)
     }
     const last = at < length ? text.charCodeAt(at) : 0
-    // The length tells texts apart that are cut at another place.
+    // With the length, "ab", "c" and "a", "bc" have different hashes.
     a = Math.imul(a ^ last, 0x01000193)
     a = Math.imul(a ^ (a >>> 15) ^ length, 0x85ebca6b)
     b = (Math.imul(b, 0x5bd1e995) + last) ^ (b >>> 13)
@@ -80,7 +79,7 @@ export class TextHash {
     this.#b = b
   }
 
-  /** Of all that was added so far. */
+  /** The hash of everything added so far. */
   digest(): string {
     return `${mix(this.#a)}.${mix(this.#b + 0x27d4eb2f)}`
   }

@@ -1,26 +1,25 @@
-/** How many tokens a sample is, system prompt and tools counted in. */
+/** Counts the tokens of samples, including system prompt and tools. */
 import { type TrainingSample } from "./TrainingSample.ts"
 import { type Turn } from "./Turn.ts"
 
-/** Counts the tokens of a text. */
+/** Returns the number of tokens of a text. */
 export type TokenCounter = (text: string) => number
 
-/** ASCII characters a token, as o200k has them in sessions of coding agents (3.68 to 3.72 measured). */
+/** ASCII characters per token of o200k in sessions of coding agents (3.68 to 3.72 measured). */
 const ASCII_PER_TOKEN = 3.7
-/** Other UTF-16 units a token: between Latin letters with marks and Chinese. */
+/** Other UTF-16 units per token: between accented Latin letters and Chinese. */
 const OTHER_PER_TOKEN = 1.6
 
-/** An estimate from the characters alone: about a tenth off. */
+/** Estimates from the characters alone, with an error of about 10 %. */
 export const estimate: TokenCounter = (text) => {
   let other = 0
   for (let at = 0; at < text.length; at++) if (text.charCodeAt(at) > 0x7f) other++
   return Math.ceil((text.length - other) / ASCII_PER_TOKEN + other / OTHER_PER_TOKEN)
 }
 
-/** What a template puts around each message. */
+/** Tokens that a chat template adds to each message. */
 const AROUND = 5
 
-/** The tokens of a turn. */
 export const ofTurn = (turn: Turn, count: TokenCounter): number => {
   const texts = [
     turn.content,
@@ -32,10 +31,8 @@ export const ofTurn = (turn: Turn, count: TokenCounter): number => {
   return texts.reduce((sum, text) => sum + (text === "" ? 0 : count(text)), messages * AROUND)
 }
 
-/** The tokens of the tools on offer. */
 export const ofTools = ({ tools }: TrainingSample, count: TokenCounter): number =>
   tools.length === 0 ? 0 : count(JSON.stringify(tools)) + AROUND
 
-/** The tokens of a whole sample. */
 export const ofSample = (sample: TrainingSample, count: TokenCounter): number =>
   sample.turns.reduce((sum, turn) => sum + ofTurn(turn, count), ofTools(sample, count))

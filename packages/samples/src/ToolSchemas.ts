@@ -1,9 +1,9 @@
 /**
- * Definitions of the tools that a session's model could call, for the `tools` column.
+ * Finds the definitions of the tools that the model of a session could call.
  *
- * A session of Pi 1.5 declares them; those of 0.78 do not. Without a declaration the tools are those that were called, and
- * the sample says so (`used`). Pi's own definition is taken where a call fits it, else one is inferred from the arguments.
- * A call that failed counts only where none succeeded, and a name that Pi answered with "not found" is no tool.
+ * Sessions of Pi 1.5 declare them; those of 0.78 do not. Without a declaration, the tools are those that are called
+ * (`used`), with Pi's built-in definition if a call fits it, else with one inferred from the arguments. Failed calls count
+ * only if none succeeded. A name that Pi answered with "not found" is not a tool.
  */
 import { type Json, type JsonObject, isArray, isObject } from "@pi-sessions/core/Json"
 import * as ModelContext from "@pi-sessions/core/ModelContext"
@@ -13,20 +13,22 @@ import { type Turn } from "./Turn.ts"
 import * as WellFormed from "@pi-sessions/core/WellFormed"
 
 /**
- * The tools that a request's system messages declare (Pi 1.5); undefined where they do not say. Without a word on tools there
- * were none, unless tools are called all the same: then another program wrote these messages.
+ * The tools that system messages declare (Pi 1.5). System messages that do not mention tools declare none, but if tools
+ * are called nevertheless, another program wrote these messages and the result is undefined.
  */
 export const declaredIn = (
   systemMessages: ReadonlyArray<JsonObject>,
   turns: ReadonlyArray<Turn>
 ): ReadonlyArray<ToolDefinition> | undefined => {
   if (systemMessages.length === 0) return undefined
-  const speaks = systemMessages.some(({ toolsAdded, toolsRemoved }) => isArray(toolsAdded) || isArray(toolsRemoved))
-  if (!speaks && turns.some(({ tool_calls }) => tool_calls.length > 0)) return undefined
+  const mentionsTools = systemMessages.some(
+    ({ toolsAdded, toolsRemoved }) => isArray(toolsAdded) || isArray(toolsRemoved)
+  )
+  if (!mentionsTools && turns.some(({ tool_calls }) => tool_calls.length > 0)) return undefined
   return declared(ModelContext.tools(systemMessages))
 }
 
-/** The tools that were declared, in their order. */
+/** Converts declarations, in order; the last one of each name counts. */
 export const declared = (declarations: ReadonlyArray<JsonObject>): ReadonlyArray<ToolDefinition> => {
   const tools = new Map<string, ToolDefinition>()
   for (const declaration of declarations) {
@@ -66,17 +68,17 @@ const fromDeclaration = (declaration: JsonObject): ToolDefinition | undefined =>
 interface ObservedCall {
   readonly arguments: WellFormed.PlainObject
   readonly succeeded: boolean
-  /** Pi knew no such tool. */
+  /** Pi had no such tool. */
   readonly notFound: boolean
 }
 
 const callsByName = (turns: ReadonlyArray<Turn>): ReadonlyMap<string, ReadonlyArray<ObservedCall>> => {
   const byName = new Map<string, Array<ObservedCall>>()
   turns.forEach((turn, index) => {
-    // The results of a turn's calls are the next turn; ids need not be unique beyond that.
-    const results = turns[index + 1]?.tool_results ?? []
+    // The results are in the next turn; ids are unique only there.
+    const results = new Map(turns[index + 1]?.tool_results.toReversed().map((one) => [one.tool_call_id, one]))
     for (const call of turn.tool_calls) {
-      const result = results.find(({ tool_call_id }) => tool_call_id === call.id)
+      const result = results.get(call.id)
       const observed = {
         arguments: call.arguments,
         succeeded: result?.is_error === false,
@@ -90,7 +92,7 @@ const callsByName = (turns: ReadonlyArray<Turn>): ReadonlyMap<string, ReadonlyAr
   return byName
 }
 
-/** Whether arguments give all that is required and nothing that is not known. */
+/** Whether arguments have all required members and no unknown ones. */
 const fitsParameters = (args: JsonObject, parameters: JsonObject): boolean => {
   const { properties, required } = parameters
   const known = isObject(properties) ? properties : {}
@@ -100,7 +102,7 @@ const fitsParameters = (args: JsonObject, parameters: JsonObject): boolean => {
   )
 }
 
-/** The schema that all the objects fit: every key seen, those always there required. */
+/** Infers a schema that all objects fit. Keys that every object has are required. */
 const inferObject = (objects: ReadonlyArray<JsonObject>): WellFormed.PlainObject => {
   const values = new Map<string, Array<Json>>()
   for (const object of objects) {

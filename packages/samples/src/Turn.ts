@@ -1,12 +1,13 @@
 /**
- * A turn: what one side said, under the names of seed 004 (snake_case, as they stand in files). Consecutive tool results
- * are one user turn, as they reach the model together.
+ * A turn: what one side said. Consecutive tool results are one user turn, because the model receives them together. The
+ * names are snake_case, as in dataset files; see docs/adr/005-turns-and-roles.md.
  */
 import * as Schema from "effect/Schema"
 import { AnyJson } from "@pi-sessions/core/Json"
+import { type SessionEntry } from "@pi-sessions/core/SessionLine"
 
 export const ToolCall = Schema.Struct({
-  /** Never empty: where the session has no id, `call_<n>` (see SessionTurns.ts). */
+  /** Never empty: `call_<n>` if the session has no id (see SessionTurns.ts). */
   id: Schema.String,
   name: Schema.String,
   arguments: Schema.Record(Schema.String, AnyJson)
@@ -17,13 +18,13 @@ export const ToolResult = Schema.Struct({
   tool_call_id: Schema.String,
   tool_name: Schema.String,
   content: Schema.String,
-  /** As those of a turn. */
+  /** As in `Turn`. */
   images: Schema.optionalKey(Schema.Array(Schema.String)),
   is_error: Schema.Boolean
 })
 export type ToolResult = typeof ToolResult.Type
 
-/** Tokens and US dollars of one model call; what Pi did not record is absent. */
+/** Tokens and cost (US dollars) of one model call, as far as Pi recorded them. */
 export const TurnUsage = Schema.Struct({
   input: Schema.optionalKey(Schema.Number),
   output: Schema.optionalKey(Schema.Number),
@@ -48,47 +49,50 @@ export const TurnMetadata = Schema.Struct({
   provider: Schema.optionalKey(Schema.String),
   model: Schema.optionalKey(Schema.String),
   api: Schema.optionalKey(Schema.String),
-  /** The level in force when the assistant answered. */
+  /** The thinking level of the answer. */
   thinking_level: Schema.optionalKey(Schema.String),
   stop_reason: Schema.optionalKey(Schema.String),
-  /** The thinking, as text. Never part of the content. */
+  /** The thinking as text; never part of the content. */
   reasoning: Schema.optionalKey(Schema.String),
-  /** Pi's role where it is not the turn's: toolResult, custom, bashExecution, compactionSummary, branchSummary. */
+  /** Pi's role if it differs from the turn's: toolResult, custom, bashExecution, compactionSummary, branchSummary. */
   message_role: Schema.optionalKey(Schema.String),
-  /** Of a message that an extension put in. */
+  /** Of a message from an extension. */
   custom_type: Schema.optionalKey(Schema.String),
-  /** Ids of calls that nobody answered; their results in this turn are the ones Pi makes up. */
+  /** Ids of calls without a recorded result; their results in this turn are Pi's "No result provided". */
   unanswered: Schema.optionalKey(Schema.Array(Schema.String))
 })
 export type TurnMetadata = typeof TurnMetadata.Type
 
 export const Turn = Schema.Struct({
   role: Schema.Literals(["system", "user", "assistant"]),
-  /** Concatenated text. Well-formed; empty, never null. */
+  /** Concatenated text; well-formed, may be empty. */
   content: Schema.String,
   /**
-   * Only where images are asked for: the files, within the dataset, of those that stand as `[image]` in the content, in
-   * that order. No other `[image]` stands in it.
+   * Paths of image files in the dataset, one for each `[image]` in the content, in order. The content has no other
+   * `[image]`. Absent unless images are requested.
    */
   images: Schema.optionalKey(Schema.Array(Schema.String)),
-  /** Only of assistant turns. */
+  /** Empty except in assistant turns. */
   tool_calls: Schema.Array(ToolCall),
-  /** Only of user turns, right after the assistant turn that called. */
+  /** Empty except in user turns right after the assistant turn with the calls. */
   tool_results: Schema.Array(ToolResult),
-  /** ISO 8601, of the entry; empty when it has none. */
+  /** Of the entry, ISO 8601; empty if it has none. */
   timestamp: Schema.String,
-  /** Id of the entry, of the first one where several became one turn; empty when there is none. */
+  /** Id of the (first) entry; empty if it has none. */
   uuid: Schema.String,
   metadata: TurnMetadata
 })
-export type Turn = typeof Turn.Type
+export interface Turn extends Schema.Schema.Type<typeof Turn> {
+  /** The entries that the turn was made from. Only in traced samples (see TurnOrigin.ts); never written to datasets. */
+  readonly entries?: ReadonlyArray<SessionEntry>
+}
 
-/** All tokens of a call: the sum of its parts, as Pi counts; the recorded total if no part is recorded. */
+/** All tokens of a call: the sum of its parts, as in Pi; the recorded total if no part is recorded. */
 export const tokensOf = ({ cache_read, cache_write, input, output, total_tokens }: TurnUsage): number =>
   (input ?? output ?? cache_read ?? cache_write) === undefined
     ? (total_tokens ?? 0)
     : (input ?? 0) + (output ?? 0) + (cache_read ?? 0) + (cache_write ?? 0)
 
-/** US dollars of a call: as recorded, else the sum of its parts. */
+/** Cost of a call in US dollars: the recorded total, else the sum of its parts. */
 export const costOf = ({ cost }: TurnUsage): number =>
   cost?.total ?? (cost?.input ?? 0) + (cost?.output ?? 0) + (cost?.cache_read ?? 0) + (cost?.cache_write ?? 0)

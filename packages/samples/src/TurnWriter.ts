@@ -1,4 +1,4 @@
-/** Makes turns of messages in the order in which they are sent; the rules stand in SessionTurns.ts. */
+/** Writes messages as turns, in the order in which they are sent. SessionTurns.ts has the rules. */
 import { type Json, type JsonObject, isArray, isObject, numberAt, objectAt, stringAt } from "@pi-sessions/core/Json"
 import { type SessionEntry } from "@pi-sessions/core/SessionLine"
 import { type DropReason, type DropTally } from "./DropCounts.ts"
@@ -8,17 +8,16 @@ import * as WellFormed from "@pi-sessions/core/WellFormed"
 import { OpenCalls } from "./internal/openCalls.ts"
 import { IMAGE, NO_IMAGE, type SessionImages } from "./SessionImages.ts"
 
-/** The string member, a name or an id: lone surrogates become U+FFFD. Empty when there is none. */
+/** Returns a string member, for names and ids. Lone surrogates become U+FFFD. Empty if there is none. */
 export const text = (object: JsonObject, key: string): string => stringAt(object, key)?.toWellFormed() ?? ""
 
-/** `{ [key]: value }`, or nothing when there is no value. */
+/** Returns `{ [key]: value }`, or `{}` if the value is undefined. */
 export const named = <K extends string>(key: K, value: string | undefined): { readonly [P in K]?: string } => {
   const member: { [P in K]?: string } = {}
   if (value !== undefined) member[key] = value.toWellFormed()
   return member
 }
 
-/** Where a turn stands in the file. */
 export const origin = (entry: SessionEntry | undefined): Pick<Turn, "timestamp" | "uuid"> => ({
   timestamp: entry?.timestamp?.toWellFormed() ?? "",
   uuid: entry?.id?.toWellFormed() ?? ""
@@ -38,10 +37,10 @@ interface RecordedCall {
   readonly name: string
 }
 
-/** A call of the assistant turn that was pushed last. */
+/** A call of the latest assistant turn. */
 interface PendingCall {
   readonly call: ToolCall
-  /** As recorded; may be empty, and may hold lone surrogates. */
+  /** As recorded: may be empty or contain lone surrogates. */
   readonly id: string
   readonly name: string
   answered: boolean
@@ -52,17 +51,17 @@ export class TurnWriter {
   readonly #ids: ReadonlySet<string>
   readonly #levels: ReadonlyMap<SessionEntry, string>
   readonly #dropped: DropTally
-  /** Undefined where images are not asked for. */
+  /** Undefined unless images are requested. */
   readonly #images: SessionImages | undefined
   readonly #budget: SessionBudget | undefined
   #madeIds = 0
   #pending: ReadonlyArray<PendingCall> = []
   #open = new OpenCalls<PendingCall>([])
-  /** The results so far of the pending calls, and the entry of the first one. */
+  /** Results of the pending calls so far, and the entry of the first one. */
   #results: Array<ToolResult> = []
   #resultsEntry: SessionEntry | undefined
-  /** The latest turn that was left out: its results come next. */
-  #leftOut: { readonly calls: OpenCalls<RecordedCall>; readonly reason: DropReason } | undefined
+  /** The calls of the latest answer if it was dropped; their results are dropped too. */
+  #droppedAnswer: { readonly calls: OpenCalls<RecordedCall>; readonly reason: DropReason } | undefined
 
   constructor(
     ids: ReadonlySet<string>,
@@ -80,7 +79,7 @@ export class TurnWriter {
     this.#budget = budget
   }
 
-  /** Takes a message as it is sent, and as it stood in the context. */
+  /** Adds a message of the context; `sent` is the same message as Pi sends it. */
   push(entry: SessionEntry, message: JsonObject, sent: JsonObject): void {
     switch (sent["role"]) {
       case "assistant":
@@ -99,7 +98,7 @@ export class TurnWriter {
     this.#close(false)
   }
 
-  /** Ends the results of the pending calls; when something follows, no call may stay unanswered. */
+  /** Writes the results of the pending calls. If something follows, calls without a result get one, as in Pi. */
   #close(somethingFollows: boolean): void {
     const unanswered = somethingFollows ? this.#pending.filter((pending) => !pending.answered) : []
     const called = this.turns.at(-1)
@@ -154,10 +153,10 @@ export class TurnWriter {
       this.#dropped.add(stopReason === "error" ? "error_turn" : "aborted_turn")
       const reason = stopReason === "error" ? "error_turn_tool_result" : "aborted_turn_tool_result"
       const calls = callsOf(message).map((call) => ({ id: stringAt(call, "id") ?? "", name: text(call, "name") }))
-      this.#leftOut = { calls: new OpenCalls(calls), reason }
+      this.#droppedAnswer = { calls: new OpenCalls(calls), reason }
       return
     }
-    this.#leftOut = undefined
+    this.#droppedAnswer = undefined
     const content = this.#text(message["content"], "")
     this.#pending = this.#calls(callsOf(message))
     this.#open = new OpenCalls(this.#pending)
@@ -190,7 +189,7 @@ export class TurnWriter {
       const id = readable === "" || inTurn.has(readable) ? this.#makeId() : readable
       inTurn.add(id)
       const call = { id, name: name.toWellFormed(), arguments: this.#arguments(block) }
-      // Pi removes lone surrogates from texts only: these were sent.
+      // Pi removes lone surrogates only from texts, so it sent these.
       if (readable !== recordedId || call.name !== name) this.#dropped.add("lone_surrogate")
       return { call, id: recordedId, name: call.name, answered: false }
     })
@@ -205,12 +204,12 @@ export class TurnWriter {
 
   #arguments(block: JsonObject): ToolCall["arguments"] {
     const args = block["arguments"]
-    const told = isObject(args) && WellFormed.isShallow(args) ? args : undefined
-    if (told === undefined || block["argumentsError"] !== undefined) this.#dropped.add("invalid_arguments")
-    if (told === undefined) return {}
-    // Pi sends them as escapes.
-    if (!WellFormed.isWellFormed(told)) this.#dropped.add("lone_surrogate")
-    return WellFormed.object(told)
+    const valid = isObject(args) && WellFormed.isShallow(args) ? args : undefined
+    if (valid === undefined || block["argumentsError"] !== undefined) this.#dropped.add("invalid_arguments")
+    if (valid === undefined) return {}
+    // Pi sends lone surrogates in arguments as escapes.
+    if (!WellFormed.isWellFormed(valid)) this.#dropped.add("lone_surrogate")
+    return WellFormed.object(valid)
   }
 
   #toolResult(entry: SessionEntry, message: JsonObject): void {
@@ -219,7 +218,10 @@ export class TurnWriter {
     const open = this.#open.take(id, name)
     if (open === undefined) {
       if (this.#open.has(id, name)) this.#dropped.add("duplicate_tool_result")
-      else this.#dropped.add(this.#leftOut?.calls.has(id, name) === true ? this.#leftOut.reason : "orphan_tool_result")
+      else
+        this.#dropped.add(
+          this.#droppedAnswer?.calls.has(id, name) === true ? this.#droppedAnswer.reason : "orphan_tool_result"
+        )
       return
     }
     open.answered = true
@@ -232,23 +234,23 @@ export class TurnWriter {
     })
   }
 
-  /** The text of a content that may hold images, and their files where they are asked for. */
+  /** The text of a content, and the files of its images if images are requested. */
   #shown(content: Json | undefined): Pick<Turn, "content" | "images"> {
     if (this.#images === undefined) return { content: this.#text(content, "\n") }
     const images: Array<string> = []
     return { content: this.#text(content, "\n", images), images }
   }
 
-  /** A text beside which files of images stand: what it says itself is no mark of one. */
+  /** Changes a literal `[image]`, so that it is not taken for an image with a file. */
   #unmarked(text: string): string {
     if (!text.includes(IMAGE)) return text
     this.#dropped.add("escaped_mark")
     return text.replaceAll(IMAGE, NO_IMAGE)
   }
 
-  /** The text of a content; thinking and calls are read elsewhere. */
+  /** The text of a content, without thinking and calls. */
   #text(content: Json | undefined, separator: string, images?: Array<string>): string {
-    // Each block for itself, as Pi does it: the halves in two blocks are no pair.
+    // Each block alone, as in Pi, so that surrogates in two blocks do not become a pair.
     const plain = (text: string): string => {
       const sent = WellFormed.text(text)
       return images === undefined ? sent : this.#unmarked(sent)
@@ -285,12 +287,12 @@ export class TurnWriter {
 
 const numbers = <K extends string>(
   object: JsonObject,
-  names: ReadonlyArray<readonly [theirs: string, ours: K]>
+  names: ReadonlyArray<readonly [recorded: string, written: K]>
 ): { readonly [P in K]?: number } => {
   const found: { [P in K]?: number } = {}
-  for (const [theirs, ours] of names) {
-    const value = numberAt(object, theirs)
-    if (value !== undefined) found[ours] = value
+  for (const [recorded, written] of names) {
+    const value = numberAt(object, recorded)
+    if (value !== undefined) found[written] = value
   }
   return found
 }

@@ -1,41 +1,29 @@
-/** Samples over a budget, of genuine sessions: what fits, what stays, what is whole. */
+/** Samples of the real Pis that exceed a token budget, in windows or without tool results. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import * as Fs from "node:fs"
-import * as Path from "node:path"
 import * as process from "node:process"
-import * as Session from "@pi-sessions/core/Session"
 import * as PiVersion from "@pi-sessions/testing/PiVersion"
-import * as SessionWalk from "@pi-sessions/testing/SessionWalk"
-import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as Overflow from "../src/Overflow.ts"
 import * as SampleCut from "../src/SampleCut.ts"
 import * as TokenCount from "../src/TokenCount.ts"
 import { type TrainingSample } from "../src/TrainingSample.ts"
 import * as Sessions from "./support/sessions.ts"
+import { walkedSessions } from "./support/walks.ts"
 
-const WALKS = Number(process.env["PI_SESSIONS_WALKS"] || 25)
-const FIRST_SEED = Number(process.env["PI_SESSIONS_SEED"] || 1)
 const count = TokenCount.estimate
 
 const samplesOf = Effect.fnUntraced(function* (version: PiVersion.PiVersion) {
-  const root = yield* memoryFolder
-  const found: Array<TrainingSample> = []
-  for (let seed = FIRST_SEED; seed < FIRST_SEED + WALKS; seed++) {
-    const dir = Path.join(root, String(seed))
-    const walk = yield* Effect.promise(() => SessionWalk.walk(version, { seed, steps: 80, dir, cwd: "/srv/project" }))
-    for (const path of walk.files) {
-      const options = { sourcePath: path, role: { role: "unknown", roleSource: "none" }, branches: "all" } as const
-      found.push(...SampleCut.cut(Session.read(Fs.readFileSync(path)), options).samples)
-    }
-  }
-  return found
+  const sessions = yield* walkedSessions(version, 80, { test: 6, campaign: 100 })
+  return sessions.flatMap(({ path, session }) => {
+    const options = { sourcePath: path, role: { role: "unknown", roleSource: "none" }, branches: "all" } as const
+    return SampleCut.cut(session, options).samples
+  })
 })
 
 const targetsOf = ({ first_target, turns }: TrainingSample): ReadonlyArray<string> =>
   turns.flatMap((turn, at) => (turn.role === "assistant" && at >= first_target ? [JSON.stringify(turn)] : []))
 
-/** What no budget may break. */
+/** Asserts what holds for any budget. */
 const checkWhole = (sample: TrainingSample, of: TrainingSample): void => {
   const { metadata, turns } = sample
   const first = turns.find((turn) => turn.role !== "system")
@@ -53,7 +41,7 @@ const checkWhole = (sample: TrainingSample, of: TrainingSample): void => {
 }
 
 describe.each(PiVersion.versions)("samples of Pi %s over a budget", (version) => {
-  it.effect("become windows that fit, with each target once", () =>
+  it.effect("become windows that fit, with each target at most once", () =>
     Effect.gen(function* () {
       let windows = 0
       let lost = 0
@@ -76,7 +64,7 @@ describe.each(PiVersion.versions)("samples of Pi %s over a budget", (version) =>
     })
   )
 
-  it.effect("lose tool results to a mark, the oldest first, and nothing else", () =>
+  it.effect("lose only tool results, which become a mark", () =>
     Effect.gen(function* () {
       let elided = 0
       for (const sample of yield* samplesOf(version)) {
@@ -100,7 +88,7 @@ describe.each(PiVersion.versions)("samples of Pi %s over a budget", (version) =>
 })
 
 describe("a window", () => {
-  it("in the middle of the work is told the question", () => {
+  it("in the middle of the work begins with the question", () => {
     const lines = Sessions.chain(
       Sessions.user("please look at all of them"),
       ...Array.from({ length: 6 }, (_, at) => [

@@ -1,6 +1,6 @@
 /**
- * What the provider layers of both real Pis change in the messages that they are handed. The table in docs/samples.md is held
- * against what each layer makes of each case, cell for cell.
+ * The changes that the provider layers of both real Pis make to messages. Each cell of the table in docs/samples.md is
+ * compared with the request of the layer.
  */
 import { assert, describe, it } from "@effect/vitest"
 import * as Fs from "node:fs"
@@ -22,7 +22,7 @@ interface Case {
   /** The first cell of the row. */
   readonly name: string
   readonly request: (api: ProviderLayer.Api) => ProviderLayer.LayerRequest
-  /** What the cell says of a request. */
+  /** Returns the cell for a request. */
   readonly cell: (parts: ReadonlyArray<SentPart>) => string
 }
 
@@ -66,9 +66,9 @@ const CASES: ReadonlyArray<Case> = [
       messages: [user(HALF), answer(api, [text(HALF), call("c1")]), result([text(HALF)]), user([text(HALF)])]
     }),
     cell: (parts) => {
-      const told = parts.filter(({ kind }) => ["system", "user", "answer", "result"].includes(kind))
-      assert.isAtLeast(told.length, 5)
-      return halves(told.map(({ text }) => text))
+      const texts = parts.filter(({ kind }) => ["system", "user", "answer", "result"].includes(kind))
+      assert.isAtLeast(texts.length, 5)
+      return halves(texts.map(({ text }) => text))
     }
   },
   {
@@ -203,32 +203,29 @@ const documented = (): ReadonlyArray<ReadonlyArray<string>> =>
     )
 
 describe("the provider layers", () => {
-  it("have the columns that the documentation has", () => {
+  it("are the columns of the documentation", () => {
     assert.deepInclude(documented(), ["", ...APIS.map((api) => `\`${api}\``)])
   })
 
-  it.each(CASES)("do with $name what the documentation says", async (one) => {
+  it.each(CASES)("change as documented: $name", async (one) => {
     const row = await rowOf(one)
     const found = documented().find(([name]) => name === one.name)
     assert.deepStrictEqual(found, row, `| ${row.join(" | ")} |`)
   })
 
-  it.each(versions)(
-    "of Vertex and Azure convert as those of Google and OpenAI do (Pi %s)",
-    async (version: PiVersion) => {
-      for (const [api, same] of [
-        ["google-vertex", "google-generative-ai"],
-        ["azure-openai-responses", "openai-responses"]
-      ] as const) {
-        for (const { name, request } of CASES) {
-          const own = partsOf(await ProviderLayer.payload(version, api, request(api)))
-          assert.deepStrictEqual(
-            own,
-            partsOf(await ProviderLayer.payload(version, same, request(same))),
-            `${api}: ${name}`
-          )
-        }
+  it.each(versions)("of Vertex and Azure equal those of Google and OpenAI (Pi %s)", async (version: PiVersion) => {
+    for (const [api, same] of [
+      ["google-vertex", "google-generative-ai"],
+      ["azure-openai-responses", "openai-responses"]
+    ] as const) {
+      for (const { name, request } of CASES) {
+        const own = partsOf(await ProviderLayer.payload(version, api, request(api)))
+        assert.deepStrictEqual(
+          own,
+          partsOf(await ProviderLayer.payload(version, same, request(same))),
+          `${api}: ${name}`
+        )
       }
     }
-  )
+  })
 })

@@ -1,6 +1,6 @@
 /**
- * The claim of the samples, against the real Pi: for each target the context equals, message for message, what Pi sent
- * to the model at that moment, as the model's server recorded it, up to what the OpenAI-completions layer changes.
+ * Compares samples with the requests of the real Pis: the context of each target equals, message by message, the request
+ * that the model's server recorded, apart from the changes of the OpenAI-completions layer.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -27,7 +27,7 @@ const image = {
   mimeType: "image/png"
 }
 
-/** An extension with a tool whose results are an image alone, or nothing. */
+/** An extension with a tool whose result is only an image, or empty. */
 const ODD = "odd.js"
 const oddTool = `export default (pi) => pi.registerTool({
   name: "odd", label: "odd", description: "An odd tool", parameters: { type: "object", properties: { shows: { type: "boolean" } } },
@@ -43,10 +43,10 @@ const settings = {
   compaction: { enabled: true, reserveTokens: 1000, keepRecentTokens: 60 }
 }
 
-/** Each answer says which request it answers. */
+/** Each answer contains the number of its request. */
 const mark = (index: number): string => `<answer ${index}>`
 
-/** Says what the last user turn asks for. */
+/** Answers as the last user turn requests. */
 const script = (): ScriptedModel.Script => {
   let flaky = 0
   return (request, index): ScriptedModel.ScriptedReply => {
@@ -87,7 +87,7 @@ const script = (): ScriptedModel.Script => {
 const sessionFileOf = (pi: PiRpc.PiRpc) =>
   Effect.map(pi.request({ type: "get_state" }), (state) => (state as { readonly sessionFile: string }).sessionFile)
 
-/** A long day with a real Pi. */
+/** Runs a long session with a real Pi; returns the session file and that of a fork. */
 const drive = Effect.fnUntraced(function* (place: HermeticPi.HermeticPi, version: PiVersion) {
   const crafted = (what: object) => `/craft ${JSON.stringify(what)}`
   const pi = yield* PiRpc.start(version, {
@@ -148,7 +148,7 @@ const requestOf = ({ content }: Turn): number => Number(/<answer (\d+)>/.exec(co
 
 describe.each(versions)("samples of sessions of Pi %s", (version) => {
   it.live(
-    "hold for each target what Pi sent",
+    "have what Pi sent for each target",
     Effect.fnUntraced(function* () {
       const place = yield* HermeticPi.make(script())
       Fs.writeFileSync(Path.join(place.agentDir(version), "settings.json"), JSON.stringify(settings))
@@ -165,7 +165,7 @@ describe.each(versions)("samples of sessions of Pi %s", (version) => {
         assert.deepStrictEqual(sent(version, sample.turns.slice(0, at), target), messages, name)
         const prompt = (request?.messages ?? []).filter(({ role }) => role === "system").map(recorded)
         const system = sample.turns.find(({ role }) => role === "system")
-        // 0.78 does not write its system prompt and its tools into the session.
+        // 0.78 does not write its system prompt and tools into the session.
         assert.strictEqual(system !== undefined, version === "1.5", name)
         if (system !== undefined) {
           assert.strictEqual(system.content, prompt.map(({ text }) => text).join("\n\n"), name)

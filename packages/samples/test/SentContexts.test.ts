@@ -1,7 +1,7 @@
 /**
- * The definition of `exact`, against the real Pi, on random sessions of both: the context of each target is what Pi hands to
- * its provider layer, up to what that layer changes. Each request is made by Pi's own functions, from the session file to the
- * request of the OpenAI-completions layer.
+ * Checks `exact` contexts against the real Pis on random sessions: the context of each target equals Pi's request, apart
+ * from the changes of the provider layer. Pi's own functions make each request from the session file, with the
+ * OpenAI-completions layer.
  */
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
@@ -10,6 +10,7 @@ import * as Fs from "node:fs"
 import * as Path from "node:path"
 import * as process from "node:process"
 import * as Session from "@pi-sessions/core/Session"
+import * as Dose from "@pi-sessions/testing/Dose"
 import * as PiModule from "@pi-sessions/testing/PiModule"
 import { type PiVersion, versions } from "@pi-sessions/testing/PiVersion"
 import * as ProviderLayer from "@pi-sessions/testing/ProviderLayer"
@@ -19,15 +20,15 @@ import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as SampleCut from "../src/SampleCut.ts"
 import { type Turn } from "../src/Turn.ts"
 import { SessionImages } from "../src/SessionImages.ts"
-import { type Told, conversation, sent } from "./support/openAiCompletions.ts"
+import { type PlainMessage, conversation, sent } from "./support/openAiCompletions.ts"
 
-const WALKS = Math.min(60, Number(process.env["PI_SESSIONS_WALKS"] || 30))
-const FIRST_SEED = Number(process.env["PI_SESSIONS_SEED"] || 1)
+const WALKS = Dose.of("PI_SESSIONS_WALKS", { test: 30, campaign: 60 })
+const FIRST_SEED = Dose.firstSeed()
 
 const decodeMessages = Schema.decodeUnknownSync(Schema.Struct({ messages: Schema.Array(ScriptedModel.ChatMessage) }))
 
-/** What Pi sends for an answer of a session. */
-const requestFor = async (pi: PiModule.PiModule, file: string, target: Turn): Promise<ReadonlyArray<Told>> => {
+/** Pi's request for an answer of a session. */
+const requestFor = async (pi: PiModule.PiModule, file: string, target: Turn): Promise<ReadonlyArray<PlainMessage>> => {
   const manager = pi.SessionManager.open(file)
   const entry = manager.getEntry(target.uuid)
   const context = pi.buildSessionContext(manager.getEntries(), entry?.parentId ?? null)
@@ -38,7 +39,7 @@ const requestFor = async (pi: PiModule.PiModule, file: string, target: Turn): Pr
 }
 
 describe.each(versions)("contexts of samples of random sessions of Pi %s", (version: PiVersion) => {
-  it.effect("are exact where they say so", () =>
+  it.effect("are what Pi sends if they are marked as exact", () =>
     Effect.gen(function* () {
       const root = yield* temporaryFolder
       const pi = yield* Effect.promise(() => PiModule.load(version))
@@ -50,7 +51,7 @@ describe.each(versions)("contexts of samples of random sessions of Pi %s", (vers
           sourcePath: walk.file,
           role: { role: "unknown", roleSource: "none" },
           branches: "all",
-          // A walk without a system message is taken for one of 0.78, wherever it is from.
+          // A walk of 1.5 without a system message looks like one of 0.78.
           profile: version,
           tools: [],
           images: new SessionImages()

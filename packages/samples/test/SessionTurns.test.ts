@@ -1,3 +1,4 @@
+/** The rules by which messages become turns; see SessionTurns.ts. */
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import * as Session from "@pi-sessions/core/Session"
@@ -20,8 +21,8 @@ import {
   user
 } from "./support/sessions.ts"
 
-/** The example of seed 004, as it stands there: pi-rust, Alibaba, empty ids. */
-const SEED = `{"type":"session","version":3,"id":"dd46c0ee-3ee4-4c5a-962e-2ccbbd69e7e2","timestamp":"2026-02-25T08:30:46.710Z","cwd":"/home/ubuntu/gt/deacon","provider":"Alibaba","modelId":"qwen3-coder-plus","thinkingLevel":"off"}
+/** A session of pi-rust with empty call ids. */
+const PI_RUST = `{"type":"session","version":3,"id":"dd46c0ee-3ee4-4c5a-962e-2ccbbd69e7e2","timestamp":"2026-02-25T08:30:46.710Z","cwd":"/home/ubuntu/gt/deacon","provider":"Alibaba","modelId":"qwen3-coder-plus","thinkingLevel":"off"}
 {"type":"model_change","id":"87517077","timestamp":"2026-02-25T08:30:46.720Z","provider":"Alibaba","modelId":"qwen3-coder-plus"}
 {"type":"thinking_level_change","id":"f51247f9","parentId":"87517077","timestamp":"2026-02-25T08:30:46.730Z","thinkingLevel":"off"}
 {"type":"message","id":"57f9d64c","parentId":"f51247f9","timestamp":"2026-02-25T08:30:46.757Z","message":{"role":"user","content":"[GAS TOWN] deacon <- daemon ...","timestamp":1772008246757}}
@@ -29,9 +30,9 @@ const SEED = `{"type":"session","version":3,"id":"dd46c0ee-3ee4-4c5a-962e-2ccbbd
 {"type":"message","id":"b811789f","parentId":"da68c815","timestamp":"2026-02-25T08:32:33.237Z","message":{"role":"toolResult","toolCallId":"","toolName":"bash","content":[{"type":"text","text":"âœ“ Heartbeat updated\\n"}],"isError":false,"timestamp":1772008248841}}
 `
 
-describe("extract, seed 004", () => {
-  it("maps its example field by field", () => {
-    const session = SessionTurns.extract(Session.readText(SEED), {
+describe("extract, ids and settings", () => {
+  it("maps every field of a session of pi-rust", () => {
+    const session = SessionTurns.extract(Session.readText(PI_RUST), {
       sourcePath: "/s/x.jsonl",
       role: { role: "deacon", roleSource: "cwd", town: "/home/ubuntu/gt", address: "deacon" }
     })
@@ -106,7 +107,7 @@ describe("extract, seed 004", () => {
     assert.isTrue(Schema.is(ExtractedSession)(session))
   })
 
-  it("takes provider, model and thinking level from the header where the branch says nothing", () => {
+  it("takes provider, model and thinking level from the header if the branch has none", () => {
     const { metadata } = extract(
       file(header({ provider: "Alibaba", modelId: "qwen", thinkingLevel: "high" }), ...linked([user("hi")]))
     )
@@ -115,7 +116,7 @@ describe("extract, seed 004", () => {
     assert.deepStrictEqual([unsaid.provider, unsaid.model, unsaid.thinking_level], [null, null, "off"])
   })
 
-  it("pairs calls without ids by order and tool name, and never reuses an id of the session", () => {
+  it("matches calls without ids by order and tool name, and never reuses an id of the session", () => {
     const session = extract(
       chain(
         user("go"),
@@ -154,7 +155,7 @@ describe("extract, seed 004", () => {
     assert.deepStrictEqual(extract(text), extract(text))
   })
 
-  it("tells two calls with one id apart by order", () => {
+  it("distinguishes two calls with the same id by order", () => {
     const session = extract(
       chain(user("go"), assistant([call("x"), call("x")]), result("x", "1"), result("x", "2"), result("x", "3"))
     )
@@ -173,8 +174,8 @@ describe("extract, seed 004", () => {
   })
 })
 
-describe("extract, what Pi sends", () => {
-  it("answers calls that nobody answered, as Pi does, once the conversation goes on", () => {
+describe("extract, the context", () => {
+  it("adds results to calls without one, as Pi does, if the conversation continues", () => {
     const session = extract(
       chain(user("go"), assistant([call("a"), call("b")]), result("a", "1"), user("next"), assistant([call("c")]))
     )
@@ -197,7 +198,7 @@ describe("extract, what Pi sends", () => {
     assert.strictEqual(session.metadata.tool_errors, 1)
   })
 
-  it("leaves out turns that failed, with their results, and results without a call", () => {
+  it("drops failed answers with their results, and results without a call", () => {
     const session = extract(
       chain(
         user("go"),
@@ -228,7 +229,7 @@ describe("extract, what Pi sends", () => {
     })
   })
 
-  it("blames a result on the turn it belongs to, not on an earlier one that failed", () => {
+  it("does not count a result for an earlier failed answer", () => {
     const session = extract(
       chain(
         user("go"),
@@ -241,7 +242,7 @@ describe("extract, what Pi sends", () => {
     assert.deepStrictEqual(session.metadata.dropped, { aborted_turn: 1, orphan_tool_result: 1 })
   })
 
-  it("follows the active branch alone", () => {
+  it("uses only the active branch", () => {
     const session = extract(
       file(
         header(),
@@ -263,7 +264,7 @@ describe("extract, what Pi sends", () => {
     assert.strictEqual(session.metadata.leaf_id, "e4")
   })
 
-  it("puts the summary of a compaction in the place of what it stands for", () => {
+  it("replaces compacted messages by the summary", () => {
     const session = extract(
       chain(
         user("old"),
@@ -289,7 +290,7 @@ describe("extract, what Pi sends", () => {
     assert.deepStrictEqual(session.metadata.dropped, { compacted_message: 2 })
   })
 
-  it("goes back before compactions at the end that leave nothing the model said", () => {
+  it("goes back before compactions at the end that leave no answer", () => {
     const compaction = (firstKeptEntryId: string) => ({
       type: "compaction",
       summary: "S",
@@ -311,7 +312,7 @@ describe("extract, what Pi sends", () => {
     assert.deepStrictEqual(session.metadata.entries, { file: 7, branch: 3, context: 3 })
     assert.deepStrictEqual(session.metadata.dropped, { trailing_message: 2, unanswered_compaction: 2 })
 
-    // Where the compaction keeps an answer, or nobody ever answered, the context is Pi's.
+    // If the compaction keeps an answer, or there is none at all, the context is Pi's.
     assert.strictEqual(extract(chain(...lines, compaction("e2"))).turns[0]?.metadata.message_role, "compactionSummary")
     const unanswered = extract(chain(user("one"), compaction("e1")))
     assert.deepStrictEqual(
@@ -321,7 +322,7 @@ describe("extract, what Pi sends", () => {
     assert.strictEqual(unanswered.metadata.leaf_id, "e2")
   })
 
-  it("drops a result that a compaction has parted from its call", () => {
+  it("drops a result if a compaction dropped its call", () => {
     const session = extract(
       chain(
         user("old"),
@@ -339,7 +340,7 @@ describe("extract, what Pi sends", () => {
     )
   })
 
-  it("gives branch summaries, custom messages and commands the user's voice", () => {
+  it("writes branch summaries, custom messages and commands as user turns", () => {
     const session = extract(
       chain(
         { type: "custom_message", customType: "gastown-prime", content: "# Deacon Context", display: true },
@@ -369,7 +370,7 @@ describe("extract, what Pi sends", () => {
     assert.deepStrictEqual(session.metadata.dropped, { excluded_bash_execution: 1, unknown_message: 1 })
   })
 
-  it("obeys context edits", () => {
+  it("applies context edits", () => {
     const session = extract(
       chain(
         user("secret"),
@@ -386,7 +387,7 @@ describe("extract, what Pi sends", () => {
     assert.deepStrictEqual(session.metadata.dropped, { edited_out_message: 1 })
   })
 
-  it("makes one system turn of all system messages, and takes their tools", () => {
+  it("joins all system messages to one system turn, and takes their tools", () => {
     const tool = (name: string) => ({
       name,
       description: `The ${name}`,
@@ -417,7 +418,7 @@ describe("extract, what Pi sends", () => {
     assert.strictEqual(extract(chain(user("hi"))).turns[0]?.role, "user")
   })
 
-  it("keeps results with their call when a system message falls between", () => {
+  it("keeps results with their call if a system message is between them", () => {
     const session = extract(
       chain(
         user("go"),
@@ -479,7 +480,7 @@ describe("extract, what Pi sends", () => {
 })
 
 describe("extract, content", () => {
-  it("writes [image] for images, in users' texts and in results, and counts them", () => {
+  it("replaces images by [image], in user texts and in results, and counts them", () => {
     const session = extract(
       chain(
         user([text("look"), image, text("there")]),
@@ -500,7 +501,7 @@ describe("extract, content", () => {
     assert.notInclude(JSON.stringify(session), "aGVsbG8")
   })
 
-  it("keeps thinking apart and leaves signatures and encrypted thinking behind", () => {
+  it("moves thinking to the metadata, and drops signatures and encrypted thinking", () => {
     const session = extract(
       chain(
         user("hi"),
@@ -520,7 +521,7 @@ describe("extract, content", () => {
     assert.notInclude(JSON.stringify(session), "c2ln")
   })
 
-  it("follows the thinking level through the branch", () => {
+  it("has the thinking level of each answer", () => {
     const session = extract(
       chain(
         { type: "thinking_level_change", thinkingLevel: "high" },
@@ -539,7 +540,7 @@ describe("extract, content", () => {
     assert.strictEqual(session.metadata.thinking_level, "low")
   })
 
-  it("keeps all tokens and costs that Pi recorded, and no others", () => {
+  it("keeps exactly the tokens and costs that Pi recorded", () => {
     const cost = { input: 1, output: 2, cacheRead: 3, cacheWrite: 4, total: 10, totalFromProvider: true }
     const usage = {
       input: 5,
@@ -588,7 +589,7 @@ describe("extract, content", () => {
     assert.notMatch(JSON.stringify(session), /\\ud[89ab]/u)
   })
 
-  it("keeps odd arguments as objects", () => {
+  it("converts invalid arguments to objects", () => {
     const session = extract(
       chain(
         user("go"),
@@ -609,7 +610,7 @@ describe("extract, content", () => {
     assert.deepStrictEqual(session.metadata.dropped, { invalid_arguments: 2, unknown_block: 2 })
   })
 
-  it("takes arguments of up to 200 levels, and none of more, however many", () => {
+  it("keeps arguments of up to 200 levels, and drops deeper ones", () => {
     const nested = (levels: number) => call("a", "bash", JSON.parse(`${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`))
     const takenOf = (levels: number) => {
       const whole = sample(
@@ -637,7 +638,7 @@ describe("extract, content", () => {
     }
   })
 
-  it("leaves out turns without anything to read", () => {
+  it("drops empty turns", () => {
     const session = extract(
       chain(
         user([]),
@@ -651,7 +652,7 @@ describe("extract, content", () => {
     assert.deepStrictEqual(session.metadata.dropped, { empty_assistant_turn: 2, empty_user_turn: 2 })
   })
 
-  it("marks hydrated sessions, and says where a fork came from and how it is called", () => {
+  it("has the hydration, the parent session and the session name", () => {
     const { metadata } = extract(
       file(
         header({ hydratedFrom: { threadId: "th_1", mode: "semantic" }, parentSession: "/old.jsonl" }),
@@ -664,7 +665,7 @@ describe("extract, content", () => {
     )
   })
 
-  it("bears a session without entries", () => {
+  it("accepts a session without entries", () => {
     const session = extract(file(header()))
     assert.deepStrictEqual([session.turns, session.tools, session.metadata.leaf_id], [[], [], null])
     assert.strictEqual(session.metadata.tools_source, "used")

@@ -1,45 +1,20 @@
 /**
- * Runs of targets over genuine sessions: held against the definition of a request, computed anew for each target, and
- * against plain counting. That the definition is Pi's own is tested with recorded requests in RecordedRequests.test.ts.
+ * Runs of targets in sessions of the real Pis. Each target's context is compared with its request by definition, computed
+ * separately for each target. RecordedRequests.test.ts compares the definition with Pi's own requests.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import * as Fs from "node:fs"
-import * as Path from "node:path"
 import * as process from "node:process"
 import { type JsonObject, isArray, isObject, objectAt, stringAt } from "@pi-sessions/core/Json"
 import * as ModelRequest from "@pi-sessions/core/ModelRequest"
 import * as Session from "@pi-sessions/core/Session"
 import { type SessionEntry } from "@pi-sessions/core/SessionLine"
 import * as PiVersion from "@pi-sessions/testing/PiVersion"
-import * as SessionWalk from "@pi-sessions/testing/SessionWalk"
-import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as TargetRuns from "../src/TargetRuns.ts"
 import * as Sessions from "./support/sessions.ts"
+import { walkedSessions } from "./support/walks.ts"
 
-const WALKS = Number(process.env["PI_SESSIONS_WALKS"] || 40)
-const FIRST_SEED = Number(process.env["PI_SESSIONS_SEED"] || 1)
-
-interface Case {
-  readonly name: string
-  readonly session: Session.Session
-}
-
-const walks = Effect.fnUntraced(function* (version: PiVersion.PiVersion) {
-  const root = yield* memoryFolder
-  const found: Array<Case> = []
-  for (let seed = FIRST_SEED; seed < FIRST_SEED + WALKS; seed++) {
-    const dir = Path.join(root, String(seed))
-    const walk = yield* Effect.promise(() => SessionWalk.walk(version, { seed, steps: 60, dir, cwd: "/srv/project" }))
-    for (const path of walk.files) {
-      found.push({
-        name: `Pi ${version}, seed ${seed}, ${Path.basename(path)}`,
-        session: Session.read(Fs.readFileSync(path))
-      })
-    }
-  }
-  return found
-})
+const walks = (version: PiVersion.PiVersion) => walkedSessions(version, 60, { test: 10, campaign: 200 })
 
 const messageOf = (entry: SessionEntry): JsonObject => objectAt(entry.decode(), "message") ?? {}
 
@@ -71,7 +46,7 @@ const answersOf = (entries: ReadonlyArray<SessionEntry>): ReadonlyArray<SessionE
   })
 
 describe.each(PiVersion.versions)("the runs of sessions of Pi %s", (version) => {
-  it.effect("hold each answer once, behind the request that the definition gives", () =>
+  it.effect("have each answer once, after the request that the definition gives", () =>
     Effect.gen(function* () {
       const starts = new Set<string>()
       let targets = 0
@@ -114,7 +89,7 @@ describe.each(PiVersion.versions)("the runs of sessions of Pi %s", (version) => 
     })
   )
 
-  it.effect("end only where the next request does not extend the last one", () =>
+  it.effect("end only where the next request does not continue the last one", () =>
     Effect.gen(function* () {
       for (const { name, session } of yield* walks(version)) {
         const runs = TargetRuns.runs(session.tree, { profile: version })
@@ -123,10 +98,10 @@ describe.each(PiVersion.versions)("the runs of sessions of Pi %s", (version) => 
           const [first] = run.targets
           if (before === undefined || first === undefined) continue
           const next = requestFor(session, first, version).messages
-          const goesOn = before.messages.every(({ message }, at) =>
+          const continues = before.messages.every(({ message }, at) =>
             ModelRequest.isSame(message, next[at]?.message ?? {})
           )
-          assert.isTrue(!goesOn || run.start === "system", `${name}: ${run.start} at ${first.id}`)
+          assert.isTrue(!continues || run.start === "system", `${name}: ${run.start} at ${first.id}`)
         }
       }
     })
@@ -141,7 +116,7 @@ describe("a run", () => {
       targets: targets.map(({ id }) => id)
     }))
 
-  it("goes on over failed answers, names and changes of the thinking level", () => {
+  it("continues over failed answers, names and changes of the thinking level", () => {
     const file = Sessions.chain(
       Sessions.user("a"),
       Sessions.assistant([Sessions.text("1")]),
@@ -154,7 +129,7 @@ describe("a run", () => {
     assert.deepStrictEqual(ids(file), [{ start: "session", firstTarget: 1, targets: ["e2", "e7"] }])
   })
 
-  it("begins anew after a compaction, with what was kept as context", () => {
+  it("starts again after a compaction, with the kept messages as context", () => {
     const file = Sessions.chain(
       Sessions.user("a"),
       Sessions.assistant([Sessions.text("1")]),
@@ -170,7 +145,7 @@ describe("a run", () => {
     ])
   })
 
-  it("takes shared answers of branches once, those of the active branch first", () => {
+  it("has answers that branches share once, on the active branch", () => {
     const file = Sessions.chain(
       Sessions.user("a"),
       Sessions.assistant([Sessions.text("1")]),
@@ -187,7 +162,7 @@ describe("a run", () => {
     ])
   })
 
-  it("leaves answers that may not be targets in the context", () => {
+  it("has answers that may not be targets as context", () => {
     const file = Sessions.chain(
       Sessions.user("a"),
       Sessions.assistant([Sessions.text("made up")]),

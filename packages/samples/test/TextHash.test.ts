@@ -1,3 +1,4 @@
+/** Hashes of texts that differ little, and hashes of prefixes. */
 import { assert, describe, it } from "@effect/vitest"
 import { TextHash } from "../src/TextHash.ts"
 
@@ -8,7 +9,7 @@ const digest = (...texts: ReadonlyArray<string>): string => {
 }
 
 describe("TextHash", () => {
-  it("tells texts apart that differ in one character, in order, or in where they are cut", () => {
+  it("differs for texts with another character, order or cut", () => {
     const seen = new Map<string, string>()
     const put = (...texts: ReadonlyArray<string>): void => {
       const key = JSON.stringify(texts)
@@ -26,11 +27,11 @@ describe("TextHash", () => {
         put(text.slice(at), text.slice(0, at))
       }
     }
-    for (let n = 0; n < 200_000; n++) put(String(n))
-    assert.isAbove(seen.size, 200_000)
+    for (let n = 0; n < 50_000; n++) put(String(n))
+    assert.isAbove(seen.size, 50_000)
   })
 
-  it("gives what was added so far, and goes on", () => {
+  it("gives the hash so far and accepts more texts", () => {
     const hash = new TextHash()
     hash.add("a")
     const first = hash.digest()

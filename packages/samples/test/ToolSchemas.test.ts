@@ -1,3 +1,4 @@
+/** Built-in, inferred and declared definitions of tools. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import * as PiVersion from "@pi-sessions/testing/PiVersion"
@@ -8,7 +9,7 @@ import { assistant, call, chain, extract, message, result, text, user } from "./
 
 const isDefinition = Schema.is(ToolDefinition)
 
-/** What the real Pi 0.78 declares, by its own factories. */
+/** The definition that the real Pi 0.78 creates. */
 const piDefinition = (pi: object, name: string): unknown => {
   const make: unknown = Reflect.get(pi, `create${name.slice(0, 1).toUpperCase()}${name.slice(1)}ToolDefinition`)
   return typeof make === "function" ? make("/tmp") : undefined
@@ -26,28 +27,28 @@ const once = (name: string, args: { readonly [key: string]: string | number | bo
 ]
 
 describe("ToolSchemas", () => {
-  it.effect("holds the built-in tools as the real Pi 0.78 declares them", () =>
+  it.effect("has the built-in tools as the real Pi 0.78 declares them", () =>
     Effect.gen(function* () {
       const url = Url.pathToFileURL(PiVersion.indexPath("0.78")).href
       const pi: object = yield* Effect.promise(() => import(url))
       assert.deepStrictEqual([...BUILTIN_TOOLS.keys()].sort(), ["bash", "edit", "find", "grep", "ls", "read", "write"])
       for (const [name, ours] of BUILTIN_TOOLS) {
-        const theirs = piDefinition(pi, name)
-        assert.isTrue(isDefinition(theirs), name)
-        if (!isDefinition(theirs)) continue
-        const { description, parameters } = theirs
+        const real = piDefinition(pi, name)
+        assert.isTrue(isDefinition(real), name)
+        if (!isDefinition(real)) continue
+        const { description, parameters } = real
         assert.deepStrictEqual(ours, { name, description, parameters: JSON.parse(JSON.stringify(parameters)) })
       }
     })
   )
 
-  it("takes Pi's own definitions for names that fit them", () => {
+  it("uses Pi's definition if a call fits it", () => {
     const { metadata, tools } = extract(chain(user("go"), ...once("bash", { command: "ls" }), ...once("ls", {})))
     assert.deepStrictEqual(tools, [builtin("bash"), builtin("ls")])
     assert.strictEqual(metadata.tools_source, "used")
   })
 
-  it("infers what no definition says from all that was given", () => {
+  it("infers other definitions from the arguments of all successful calls", () => {
     const { metadata, tools } = extract(
       chain(
         user("go"),
@@ -83,13 +84,13 @@ describe("ToolSchemas", () => {
     assert.strictEqual(metadata.tools_source, "used")
   })
 
-  it("does not take Pi's definition for another tool of the same name", () => {
+  it("does not use Pi's definition for another tool with the same name", () => {
     const { metadata, tools } = extract(chain(user("go"), ...once("edit", { path: "a", oldText: "b", newText: "c" })))
     assert.deepStrictEqual(tools[0]?.parameters["required"], ["path", "oldText", "newText"])
     assert.strictEqual(metadata.tools_source, "used")
   })
 
-  it("keeps to Pi's definition when a call in an older form succeeded too", () => {
+  it("uses Pi's definition although a call in an older form succeeded too", () => {
     const { tools } = extract(
       chain(
         user("go"),
@@ -100,7 +101,7 @@ describe("ToolSchemas", () => {
     assert.deepStrictEqual(tools, [builtin("edit")])
   })
 
-  it("does not offer a tool that Pi did not find", () => {
+  it("omits a tool that Pi did not find", () => {
     const { metadata, tools } = extract(
       chain(
         user("go"),
@@ -113,7 +114,7 @@ describe("ToolSchemas", () => {
     assert.strictEqual(metadata.tools_source, "used")
   })
 
-  it("keeps to what is declared, also where other tools are called", () => {
+  it("uses only declared tools, even if others are called", () => {
     const declared = { name: "bash", description: "Mine", parameters: { type: "object", properties: {} } }
     const { metadata, tools } = extract(
       chain(

@@ -1,4 +1,4 @@
-/** Lone surrogates in what is sent: removed as both real Pis remove them, wherever they stand in a session. */
+/** Lone surrogates are removed from samples wherever both real Pis remove them from requests. */
 import { assert, describe, it } from "@effect/vitest"
 import { versions } from "@pi-sessions/testing/PiVersion"
 import * as ProviderLayer from "@pi-sessions/testing/ProviderLayer"
@@ -15,12 +15,12 @@ import { partsOf } from "./support/sentParts.ts"
 const UNITS = ["\ud83d", "\ude00", "\udbff", "\udc00", "a", " ", "\ufffd", "\ud83d\ude00"] as const
 
 describe("WellFormed.text", () => {
-  it.each(versions)("gives what the real Pi %s sends, of every mix of halves", async (version) => {
+  it.each(versions)("gives the text that the real Pi %s sends, for random sequences of surrogates", async (version) => {
     const random = SeededRandom.make(1)
     const texts = Array.from({ length: 2000 }, () =>
       Array.from({ length: 1 + random.int(8) }, () => random.pick(UNITS)).join("")
     )
-    // A letter on each side, since a layer may leave out what is blank.
+    // With a character on each side, because layers drop blank texts.
     const messages = texts.map((text) => ({ role: "user", content: `<${text}>`, timestamp: 1 }))
     const sent = partsOf(await ProviderLayer.payload(version, "openai-completions", { messages }))
     assert.deepStrictEqual(
@@ -30,7 +30,7 @@ describe("WellFormed.text", () => {
     for (const text of texts) assert.isTrue(WellFormed.text(text).isWellFormed())
   })
 
-  it("takes 4 million halves", () => {
+  it("accepts 4 million lone surrogates", () => {
     for (const half of ["\ud83d", "\udc00", "a\ud83d", "\udc00a"]) {
       assert.strictEqual(WellFormed.text(half.repeat(4_000_000 / half.length)).replaceAll("a", ""), "")
     }
@@ -46,7 +46,7 @@ const cut = (session: string, images?: SessionImages) =>
   }).samples
 
 describe("a sample of a session with lone surrogates", () => {
-  it("has texts without them, each block for itself, and is exact", () => {
+  it("has texts without them, block by block, and is exact", () => {
     const [sample] = cut(
       chain(
         user("half \ud83d"),
@@ -63,7 +63,7 @@ describe("a sample of a session with lone surrogates", () => {
     assert.strictEqual(sample?.metadata.context, "exact")
   })
 
-  it("has no target that nothing is left of", () => {
+  it("has no target that becomes empty", () => {
     const session = chain(
       user("go"),
       assistant([text("\ud83d")]),
@@ -82,7 +82,7 @@ describe("a sample of a session with lone surrogates", () => {
     assert.deepStrictEqual(sample?.metadata.dropped, { empty_assistant_turn: 1, empty_user_turn: 1 })
   })
 
-  it("is reduced where Pi sends them: in arguments, names and ids", () => {
+  it("is reduced if Pi sends them: in arguments, names and ids", () => {
     for (const odd of [
       call("a", "read", { x: ["\ud83d"] }),
       call("a", "read", { "\ud83d": 1 }),
@@ -95,7 +95,7 @@ describe("a sample of a session with lone surrogates", () => {
     }
   })
 
-  it("keeps results with their calls where ids differ in them alone", () => {
+  it("keeps results with their calls if ids differ only in them", () => {
     const [sample] = cut(
       chain(
         user("go"),
@@ -114,7 +114,7 @@ describe("a sample of a session with lone surrogates", () => {
     )
   })
 
-  it("has no mark of an image that their removal would make", () => {
+  it("escapes a mark of an image that their removal creates", () => {
     const [sample] = cut(chain(user("[im\ud83dage]"), assistant([text("done")])), new SessionImages())
     assert.strictEqual(sample?.turns[0]?.content, "[ image ]")
     assert.deepStrictEqual(sample?.metadata.dropped, { escaped_mark: 1 })
@@ -133,7 +133,7 @@ describe("redaction of a text with lone surrogates", () => {
   const scope = () => new Redactor({ placeholders: new Placeholders("k") }).scope([])
   const token = `ghp_${"a1B2c3D4e5".repeat(4).slice(0, 36)}`
 
-  it("takes out a secret that one of them splits, and leaves other texts as they are", () => {
+  it("removes a secret that one of them splits, and keeps other texts", () => {
     for (const at of [2, 4, 10, 39]) {
       const split = `push with ${token.slice(0, at)}\ud83d${token.slice(at)} now`
       assert.match(scope().text(split), /^push with \[REDACTED:github-pat:\d+\] now$/u, String(at))

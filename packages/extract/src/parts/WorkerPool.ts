@@ -24,12 +24,12 @@ import * as SessionBudget from "@pi-sessions/core/SessionBudget"
 import { type Stage } from "@pi-sessions/core/SessionBudget"
 import * as SessionSurvey from "../plan/SessionSurvey.ts"
 import { type Look, type Question, type Selected } from "../plan/SessionSurvey.ts"
-import { type ToldContexts } from "@pi-sessions/samples/ToldContexts"
+import { type RequestContexts } from "@pi-sessions/samples/RequestContexts"
 import { type KnownLines, cutSession, toLines } from "./sessionLines.ts"
 
 /** How sessions become lines; plain data, so that it can be sent to other threads. */
 export interface WorkSettings extends SampleOptions {
-  readonly told: ToldContexts
+  readonly told: RequestContexts
   /** Whose tokens are counted or written. */
   readonly model?: LocalModel.ModelFiles
 }

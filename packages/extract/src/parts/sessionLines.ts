@@ -26,7 +26,7 @@ import { redact } from "@pi-sessions/samples/SampleRedaction"
 import { type DatasetFile } from "@pi-sessions/formats/Sample"
 import { ENTRY_BYTES, ENTRY_STEPS, type SessionBudget } from "@pi-sessions/core/SessionBudget"
 import * as SampleCut from "@pi-sessions/samples/SampleCut"
-import { type ToldContexts } from "@pi-sessions/samples/ToldContexts"
+import { type RequestContexts } from "@pi-sessions/samples/RequestContexts"
 import { estimate, ofSample } from "@pi-sessions/samples/TokenCount"
 import { type TrainingSample } from "@pi-sessions/samples/TrainingSample"
 import { type Selected, rowOf } from "../plan/SessionSurvey.ts"
@@ -64,7 +64,7 @@ export const cutOf = (
   session: Session.Session,
   { ref, role }: Selected,
   options: SampleOptions,
-  told: ToldContexts,
+  told: RequestContexts,
   { budget, texts }: { readonly budget?: SessionBudget | undefined; readonly texts?: SessionOutline.LongTexts } = {}
 ): SampleCut.Cut & { readonly images?: SessionImages } => {
   const { maxErrorRate } = options
@@ -73,7 +73,7 @@ export const cutOf = (
     sourcePath: ref.path,
     role,
     branches: branchesOf(options),
-    told,
+    requestContexts: told,
     maxErrorRate,
     ...(options.includeHydrated === true ? { includeHydrated: true } : {}),
     ...(options.marks === undefined ? {} : { marks: options.marks }),
@@ -90,7 +90,7 @@ export const cutSession = (
   session: Session.Session,
   selected: Selected,
   options: SampleOptions,
-  told: ToldContexts,
+  told: RequestContexts,
   budget?: SessionBudget
 ): CutSession => {
   budget?.charge("requests", session.lines.length * ENTRY_STEPS, session.lines.length * ENTRY_BYTES)

@@ -1,4 +1,4 @@
-/** Redacts texts, whole or in part: `node redact.ts FILE WHAT`, of a file of JSON strings, one a line. */
+/** Redacts the texts of a file with one JSON string per line: `node redact.ts FILE WHAT`. */
 import * as Fs from "node:fs"
 import * as process from "node:process"
 import * as Bench from "@pi-sessions/testing/Bench"
@@ -13,7 +13,7 @@ const texts: ReadonlyArray<string> = Fs.readFileSync(file, "utf8")
   .filter((line) => line !== "")
   .map((line) => JSON.parse(line))
 
-/** One expression that holds every prefixed format, without borders, gates and second looks. */
+/** One regular expression of all prefixed formats, without borders, checks of values and repeated scans. */
 const combined = (): ((text: string) => unknown) => {
   const sources = REDACTION_RULES.filter(({ anywhere, tier }) => tier === "prefixed" && anywhere !== true).map(
     ({ pattern }) => pattern.source.replaceAll("(?<secret>", "(?:")

@@ -1,11 +1,11 @@
 /**
- * Secrets of many kinds, made at run time out of a seed: none of them stands in this repository, where a scanner of
- * secrets would find it, and none of them is real.
+ * Generates secrets of many kinds from a seed. None is real, and none is written in this repository, where secret scanners
+ * would report it.
  */
 import { Buffer } from "node:buffer"
 import { type SeededRandom } from "@pi-sessions/testing/SeededRandom"
 
-/** A secret as texts hold it, with what tells it around it. */
+/** A secret, and a text that contains it with its usual context. */
 export interface Planted {
   readonly text: string
   readonly secret: string
@@ -25,7 +25,7 @@ export const characters = (random: SeededRandom, alphabet: string, length: numbe
 
 type Make = (random: SeededRandom) => Planted
 
-/** A prefix, and so many characters of an alphabet. */
+/** A prefix, then `length` characters of an alphabet. */
 const token =
   (prefix: string, alphabet: string, length: number, suffix = ""): Make =>
   (random) => {
@@ -33,7 +33,7 @@ const token =
     return { text: secret, secret }
   }
 
-/** A secret within a text; `@` is where it stands. */
+/** A secret in a text; it replaces `@`. */
 const within =
   (template: string, secret: (random: SeededRandom) => string): Make =>
   (random) => {
@@ -43,7 +43,7 @@ const within =
 
 const random = (alphabet: string, length: number) => (source: SeededRandom) => characters(source, alphabet, length)
 
-/** As people choose them: words, a number, a sign. */
+/** A password as people choose them: words, a number, a symbol. */
 const password = (source: SeededRandom): string =>
   `${source.pick(["Correct", "Harbour", "Winter", "Quokka", "Zephyr", "Mellow"])}${source.pick(["Horse", "Lantern", "River", "Stone"])}${source.pick(["!", "#", "%", "*", "?"])}${10 + source.int(9989)}`
 
@@ -85,7 +85,7 @@ const jwt: Make = (source) => {
 
 const basic = (source: SeededRandom): string => Buffer.from(`deploy:${password(source)}`).toString("base64")
 
-/** Told by their own form. */
+/** Secrets with a known form. */
 export const PREFIXED: { readonly [kind: string]: Make } = {
   "github-pat": token("ghp_", ALPHANUMERIC, 36),
   "github-oauth": token("gho_", ALPHANUMERIC, 36),
@@ -201,7 +201,7 @@ export const PREFIXED: { readonly [kind: string]: Make } = {
   }
 }
 
-/** Told by what stands before them. */
+/** Secrets that only the text before them identifies. */
 export const CONTEXT: { readonly [kind: string]: Make } = {
   "environment-api-key": within("export MISTRAL_API_KEY=@", random(ALPHANUMERIC, 32)),
   "environment-password": within("DB_PASSWORD=@", password),
@@ -287,7 +287,7 @@ export const KINDS: ReadonlyMap<string, Make> = new Map(
   Object.entries({ ...PREFIXED, ...CONTEXT }).map(([kind, make]) => [kind, restored(make)])
 )
 
-/** Texts around a text. */
+/** Puts a text into other texts. */
 export const PLACES: { readonly [place: string]: (text: string) => string } = {
   alone: (text) => text,
   "at the start": (text) => `${text}\nand nothing else`,
@@ -305,10 +305,10 @@ export const PLACES: { readonly [place: string]: (text: string) => string } = {
   "in JSON": (text) => JSON.stringify({ output: `ok\n${text}\n` }),
   "in JSON in JSON": (text) => JSON.stringify({ body: JSON.stringify({ output: `ok\n\t${text}\n` }) }),
   "in colour": (text) => `\u001B[31m${text}\u001B[0m`,
-  "after other letters": (text) => `日本語 ${text} привет`
+  "after other scripts": (text) => `日本語 ${text} привет`
 }
 
-/** Only for what is told by its own form. */
+/** Other places, only for secrets with a known form. */
 export const TOKEN_PLACES: { readonly [place: string]: (text: string) => string } = {
   "in a variable": (text) => `SOMETHING=${text}`,
   "on Windows": (text) => `set SOMETHING=${text}\r\nC:\\Users\\Public>echo %SOMETHING%`,

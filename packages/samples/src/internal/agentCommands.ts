@@ -1,25 +1,23 @@
-/** Which commands of an agent run tests, commit or close a bead, and what they print when they have. */
+/** Detects shell commands that run tests, commit or close a bead, and from status and output, whether they succeeded. */
 import { nameOf } from "@pi-sessions/core/FileName"
 import { type ShellCommand, commandsOf } from "./shellCommands.ts"
 
-/** A call of the shell that has a result. */
+/** A shell call with a result. */
 export interface ShellRun {
   readonly line: string
   readonly isError: boolean
-  /** What it printed. */
   readonly output: () => string
 }
 
-/** Of programs that run others, and of package managers that run each other; deeper ones are nobody's work. */
+/** The most wrappers or package managers that may run each other. */
 const DEPTH_MAX = 8
 
-/** A program that runs the one behind it. */
+/** A program that runs the program after it, such as `env` or `npx`. */
 interface Wrapper {
-  /** It, and the word of its own that must follow. */
   readonly words: readonly [program: string, command?: string]
-  /** Options that stand alone. */
+  /** Options without a value. */
   readonly flags: ReadonlySet<string>
-  /** Options that take the next word. */
+  /** Options whose value is the next word. */
   readonly valued: ReadonlySet<string>
 }
 
@@ -38,7 +36,7 @@ const UV_FLAGS =
 const UV_VALUED =
   "--with --with-editable --with-requirements -p --python --extra --group --env-file --directory --project"
 
-/** With another option than these nothing is known of what they run (`command -v vitest` runs nothing). */
+/** With other options, what they run is unknown (`command -v vitest` runs nothing). */
 const WRAPPERS: ReadonlyArray<Wrapper> = [
   wrapper("env", "-i", "-u --unset -C --chdir"),
   wrapper("time", "-p -v -l"),
@@ -62,20 +60,20 @@ const WRAPPERS: ReadonlyArray<Wrapper> = [
   wrapper("mise exec")
 ]
 
-/** Where the program behind a wrapper stands whose options begin at `first`; undefined where that cannot be told. */
-const behindOptions = ({ flags, valued }: Wrapper, words: ReadonlyArray<string>, first: number): number | undefined => {
+/** The index of the program that a wrapper runs; its options begin at `first`. Undefined if unknown. */
+const programAt = ({ flags, valued }: Wrapper, words: ReadonlyArray<string>, first: number): number | undefined => {
   let at = first
   for (;;) {
     const word = words[at]
     if (word === undefined) return undefined
     if (valued.has(word)) at += 2
-    // Assignments of env, the seconds of timeout.
+    // Also assignments (env) and durations (timeout).
     else if (flags.has(word) || /^--[\w-]+=|^[A-Za-z_]\w*=|^[\d.]+[smhd]?$/u.test(word)) at++
     else return word.startsWith("-") ? undefined : at
   }
 }
 
-/** The program that runs in the end, and its arguments; none where that cannot be told. */
+/** The program inside all wrappers, and its arguments; empty if unknown. */
 const unwrapped = (words: ReadonlyArray<string>): ReadonlyArray<string> => {
   let at: number | undefined = 0
   for (let depth = 0; depth < DEPTH_MAX && at !== undefined; depth++) {
@@ -84,7 +82,7 @@ const unwrapped = (words: ReadonlyArray<string>): ReadonlyArray<string> => {
       ({ words: [name, command] }) => name === program && (command === undefined || command === second)
     )
     if (found === undefined) return [program, ...words.slice(at + 1)]
-    at = behindOptions(found, words, at + found.words.length)
+    at = programAt(found, words, at + found.words.length)
   }
   return []
 }
@@ -95,10 +93,10 @@ const TAKING_VALUE =
 const isOperand = (arg: string, at: number, args: ReadonlyArray<string>): boolean =>
   !/^[-+]/u.test(arg) && !TAKING_VALUE.test(args[at - 1] ?? "")
 
-/** Arguments that are no options, nor values of the options that package managers and make have before their command. */
+/** The arguments without options and without the values of common options. */
 const operands = (args: ReadonlyArray<string>): ReadonlyArray<string> => args.filter(isOperand)
 
-/** Not each name that begins so: `test-clean` and `check-deps` run no tests. */
+/** Known suffixes of `test`, because `test-clean` and `check-deps` run no tests. */
 const TEST_KINDS =
   "acceptance|all|api|app|backend|browser|ci|client|core|cov|coverage|e2e|fast|frontend|full|functional|int|" +
   "integration|it|js|lib|local|node|once|packages?|py|python|quick|race|regression|run|rust|short|slow|smoke|" +
@@ -106,7 +104,7 @@ const TEST_KINDS =
 const TEST_TARGET = new RegExp(`^(?:tests?|check)(?:[:_-](?:${TEST_KINDS}))*$`, "u")
 const TEST_SCRIPT = new RegExp(`^tests?(?:[:_-](?:${TEST_KINDS}))*$`, "u")
 
-/** Whether arguments make a program run tests. `depth`: how many programs led to it. */
+/** Whether a program with these arguments runs tests. `depth` counts the programs that run each other. */
 type RunsTests = (args: ReadonlyArray<string>, depth: number) => boolean
 
 const firstIs =
@@ -114,7 +112,7 @@ const firstIs =
   (args) =>
     names.includes(operands(args)[0] ?? "")
 
-/** Runs tests unless the first word, or an option, asks for something else. */
+/** Runs tests unless the first operand or an option is one of `words`. */
 const unless =
   (...words: ReadonlyArray<string>): RunsTests =>
   (args) =>
@@ -134,7 +132,7 @@ const script: RunsTests = (args, depth) => {
   return isTestProgram(first, rest, depth + 1)
 }
 
-/** Where the script of an interpreter stands, or the first of `ends`. */
+/** The index of an interpreter's script, or of the first of `ends`. */
 const scriptAt = (args: ReadonlyArray<string>, valued: RegExp, ends: ReadonlyArray<string>): number =>
   args.findIndex((arg, at) => ends.includes(arg) || (!arg.startsWith("-") && !valued.test(args[at - 1] ?? "")))
 
@@ -150,13 +148,12 @@ const python: RunsTests = (args) => {
   return nameOf(args[at] ?? "") === "manage.py" && next === "test"
 }
 
-/** All but a few words of turbo name tasks; `make` has targets only. */
 const anyTarget: RunsTests = (args) => operands(args).some((arg) => TEST_TARGET.test(arg))
 
 const turbo: RunsTests = (args, depth) =>
   !firstIs("prune", "gen", "generate", "ls", "query")(args, depth) && anyTarget(args, depth)
 
-/** Options that stand together: to print, ask or touch only, and to ignore what failed. */
+/** `-n`, `-q` and `-t` run nothing, and `-i` ignores failures; short options may be combined. */
 const make: RunsTests = (args, depth) => !args.some((arg) => /^-[a-z\d]*[inqt]/iu.test(arg)) && anyTarget(args, depth)
 
 /** `nx test app`, `nx run app:test`, `nx run-many -t lint test`, `nx affected --target=test`. */
@@ -196,13 +193,12 @@ const cargo: RunsTests = (args) => {
 const go: RunsTests = (args, depth) =>
   firstIs("test")(args, depth) && !args.some((arg) => /^--?(?:c|n|list)(?:=|$)|^(?:.*=)?\^\$$/u.test(arg))
 
-/** Sessions of tox and nox that are named for something else, as in `tox -e lint`. */
+/** Sessions of tox and nox that run no tests, as in `tox -e lint`. */
 const NO_TEST_SESSIONS = "lint docs format fmt style types typing mypy build release clean".split(" ")
 
-/** By program: whether its arguments make it run tests. */
 const TEST_PROGRAMS: { readonly [program: string]: RunsTests } = {
   npm: script,
-  // Its `-w` stands alone.
+  // pnpm's `-w` has no value.
   pnpm: (args, depth) =>
     script(
       args.filter((arg) => arg !== "-w"),
@@ -252,7 +248,7 @@ const TEST_PROGRAMS: { readonly [program: string]: RunsTests } = {
 
 const MAY_TEST = /test|check|verify|spec|jest|mocha|ava|tox|nox|playwright|phpunit|bats|npm t|pnpm t|yarn t/u
 
-/** These make a test runner say something and run nothing. */
+/** Options with which test runners run nothing. */
 const NO_RUN = new RegExp(
   `^(?:-h|--(?:help|version|${[
     ["collect-only", "collectonly", "co", "fixtures", "fixtures-per-test", "markers", "setup-plan", "cache-show"],
@@ -265,7 +261,7 @@ const NO_RUN = new RegExp(
   "u"
 )
 
-/** With these it ends well where there is nothing to run, or whatever failed. */
+/** Options with which the status is 0 although no test ran or some failed. */
 const PROVES_NOTHING =
   /^--(?:if-present|passWithNoTests|pass-with-no-tests|changed|onlyChanged|lastCommit|ignore-errors)(?:=|$)/u
 
@@ -282,13 +278,13 @@ const isTestRun = ({ words }: ShellCommand): boolean => {
 const isProvenRun = ({ proven, words }: ShellCommand): boolean =>
   proven && !words.some((word) => PROVES_NOTHING.test(word))
 
-// oxlint-disable-next-line no-control-regex -- the escape character is what terminals are told colours with
+// oxlint-disable-next-line no-control-regex -- terminal colours begin with the escape character
 const COLOURS = /\u001b\[[0-9;]*m/gu
 
-/** Lines that test runners end with when all went well: vitest, jest, pytest, cargo, go, node, bun, mocha. */
+/** Summary lines of passed runs: vitest, jest, pytest, cargo, go, node, bun, mocha. */
 const PASSED =
   /^[ \t]*Tests:?\s.*\b[1-9]\d* passed|\b[1-9]\d* passed\b.* in [\d.]+ ?s|^test result: ok\. [1-9]|^ok\s+\S+\s+(?:[\d.]+s|\(cached\))(?!.*no tests to run)|^(?:#|ℹ) pass [1-9]|^[ \t]*[1-9]\d* pass$|^[ \t]*[1-9]\d* passing\b/u
-/** Lines that say that there were no tests. */
+/** Lines that report that no test ran. */
 const NONE_RAN =
   /\[no test files\]|no tests? (?:to run|ran|found|(?:were|was) found|files? found|executed|is available)|no tasks were run|\bran 0 tests|^(?:#|ℹ) tests 0$|^[ \t]*0 (?:passing|examples)\b|^test result: ok\. 0 passed/iu
 const FAILED =
@@ -297,7 +293,7 @@ const FAILED =
 const END_MAX = 8192
 const LINE_MAX = 500
 
-/** The last lines of what was printed: whole ones, and none that is too long to be a summary. */
+/** The last whole lines of the output, without lines that are too long for a summary. */
 const lastLines = (printed: string): ReadonlyArray<string> => {
   const lines = printed
     .slice(-END_MAX)
@@ -307,12 +303,12 @@ const lastLines = (printed: string): ReadonlyArray<string> => {
 }
 
 /**
- * Whether a run of tests passed; undefined where the line runs none, or hides how they ended and printed no result, or
- * there were no tests. A status that another command hides (`npm test | tail`) is told by what the runner printed,
- * unless a pipe may have cut failures from it (`npm test | grep passed`).
+ * Whether the tests that a line runs passed. Undefined if it runs none, or if neither status nor output shows the result.
+ * If another command hides the status (`npm test | tail`), the output decides, unless a pipe may have removed failures
+ * from it (`npm test | grep passed`).
  */
 export const testsPassed = ({ isError, line, output }: ShellRun): boolean | undefined => {
-  // Most lines need not be read to be known to run none.
+  // Avoids parsing most lines.
   const runs = MAY_TEST.test(line) ? commandsOf(line).filter(isTestRun) : []
   if (runs.length === 0) return undefined
   const printed = output()
@@ -320,14 +316,14 @@ export const testsPassed = ({ isError, line, output }: ShellRun): boolean | unde
   const isPassed = lines.some((line) => PASSED.test(line))
   if (!isError && runs.every(isProvenRun)) return isPassed || !lines.some((line) => NONE_RAN.test(line)) || undefined
   if (FAILED.test(printed.replaceAll(COLOURS, ""))) return false
-  // What failed may stand behind the tests, as in `npm test && npm run lint`.
+  // A later command may have failed, as in `npm test && npm run lint`.
   if (isError) return isPassed ? undefined : false
   return isPassed && runs.every(({ shown }) => shown) ? true : undefined
 }
 
 const GIT_VALUES = new Set(["-C", "-c", "--git-dir", "--work-tree"])
 
-/** These print what would be committed, or how to. */
+/** Options with which `git commit` commits nothing. */
 const NO_COMMIT = new Set(["--dry-run", "--porcelain", "--short", "--long", "-z", "--null", "--help", "-h"])
 
 const isCommit = ({ words }: ShellCommand): boolean => {
@@ -339,7 +335,7 @@ const isCommit = ({ words }: ShellCommand): boolean => {
 /** `[main 1a2b3c4] message`, `[main (root-commit) 1a2b3c4] message`. */
 const COMMITTED = /^[ \t]*\[[^\]\n\r\u2028\u2029]+ [0-9a-f]{7,40}\] /mu
 
-/** Whether a commit was made: the status proves it, or git printed it. */
+/** Whether a commit was made, as the status or git's output shows. */
 export const madeCommit = ({ isError, line, output }: ShellRun): boolean => {
   const commits = line.includes("commit") ? commandsOf(line).filter(isCommit) : []
   return commits.some(({ proven }) => proven && !isError) || (commits.length > 0 && COMMITTED.test(output()))
@@ -361,7 +357,7 @@ const isClosing = ({ words }: ShellCommand): boolean => {
 /** `✓ Closed gt-12: reason`. */
 const CLOSED = /^[^\w\n\r\u2028\u2029]*Closed\s+[\w.-]+-[\w.-]+/mu
 
-/** Whether a bead was closed: by the beads CLI `bd`, or `gt close`, which hands on to it. */
+/** Whether a bead was closed by `bd` (the beads CLI) or `gt close`, which runs it. */
 export const closedBead = ({ isError, line, output }: ShellRun): boolean => {
   const closings = line.includes("close") ? commandsOf(line).filter(isClosing) : []
   return closings.some(({ proven }) => proven && !isError) || (closings.length > 0 && CLOSED.test(output()))

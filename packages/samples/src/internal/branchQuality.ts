@@ -1,4 +1,4 @@
-/** What holds of the branch that a run of targets stands on. */
+/** Computes the quality predicates of the branches of runs. */
 import { type JsonObject, objectAt } from "@pi-sessions/core/Json"
 import { type SessionEntry } from "@pi-sessions/core/SessionLine"
 import { type LongTexts } from "@pi-sessions/core/SessionOutline"
@@ -10,16 +10,16 @@ import { type TargetRun } from "../TargetRuns.ts"
 import { OPENING_UNITS } from "./corrections.ts"
 
 export interface QualityOptions {
-  /** The share of errors above which `error_rate` holds; see SessionQuality.ts. */
+  /** The share of errors above which `error_rate` holds. Default: `MAX_ERROR_RATE`. */
   readonly maxErrorRate?: number | undefined
-  /** Those that are set aside in the session. */
+  /** The long texts of the session, if it is an outline. */
   readonly texts?: LongTexts
   readonly budget?: SessionBudget
 }
 
 /**
- * The predicates for each run: of the session's branch, whole, where the run stands on it, else of the branch up to the
- * run's last target. What the runs have decoded is not decoded again.
+ * Returns the predicates of a run: those of the whole active branch if the run is on it, else those of its branch up to the
+ * last target. Reuses the messages that the runs have decoded.
  */
 export const branchQuality = (
   tree: SessionTree,
@@ -28,7 +28,7 @@ export const branchQuality = (
 ): ((run: TargetRun) => ReadonlyArray<QualityPredicate>) => {
   const known = new Map<SessionEntry, JsonObject>()
   for (const { messages } of runs) for (const { of } of messages) if (of !== undefined) known.set(of.entry, of.message)
-  // What an edit changed in the context is another message than the one that was said.
+  // Context edits change the messages of runs, but not what was said.
   for (const entry of tree.getEntries()) {
     if (entry.type === "context_edit") known.clear()
   }

@@ -1,11 +1,11 @@
 /**
- * Whether a message of the user rejects what the agent said or did. English only, by how the message begins, and rather
- * too few than too many: "no problem" is no rejection, and after a question of the agent "no" is an answer to it.
+ * Detects user messages that reject what the agent said or did. English only, by the beginning of the message. It prefers
+ * to miss some: "no problem" is not a rejection, and neither is "no" after a question of the agent.
  */
 
-/** A rejection each, where a message begins with it; upper and lower case are one. */
+/** Beginnings of rejections, in lower case. */
 const REJECTIONS: ReadonlyArray<RegExp> = [
-  // "no, ..." and a bare "no"; not "no problem", and not the polite end of a conversation.
+  // "no, ..." and "no" alone; not "no problem" or a polite end such as "no, thanks".
   /^(?:no|nope|nah)(?:[.!]*$|\s*[,.;:!\u2014-](?!\s*(?:thanks|thank you|that(?:'s| is) (?:all|it|fine)|nothing|go ahead)\b))/u,
   /^no,? (?:don't|do not|stop|that's|that is|this is|it's|you|i (?:said|meant|asked|wanted))\b(?! (?:all|it|fine)\b)/u,
   /^(?:that's|thats|that is|this is|it's|you're|you are) (?:all |completely |still )?(?:wrong|incorrect|broken)\b/u,
@@ -20,10 +20,10 @@ const REJECTIONS: ReadonlyArray<RegExp> = [
   /^(?:that|this|it) (?:didn't|did not|doesn't|does not|still doesn't|still does not) work\b/u
 ]
 
-/** How much of a message is looked at. */
+/** Only the first so many UTF-16 units of a message count. */
 export const OPENING_UNITS = 200
 
-/** `said`: what the agent had said before it. */
+/** `said` returns the agent's message before it. */
 export const isCorrection = (text: string, said: () => string): boolean => {
   const opening = text
     .slice(0, OPENING_UNITS)

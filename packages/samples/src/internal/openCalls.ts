@@ -1,4 +1,4 @@
-/** Finds the call that a result answers, in constant time. */
+/** Matches tool results with calls in constant time. */
 
 interface Call {
   /** As recorded; may be empty. */
@@ -6,14 +6,14 @@ interface Call {
   readonly name: string
 }
 
-/** Calls of one answer. Each is handed out once, in order. */
+/** The calls of one answer. Each is taken once, in order. */
 export class OpenCalls<A extends Call> {
   readonly #queues = new Map<string, { readonly calls: Array<A>; next: number }>()
   readonly #taken = new Set<A>()
 
   constructor(calls: ReadonlyArray<A>) {
     for (const call of calls) {
-      // Results without an id are matched by name; those without a name match any call without an id.
+      // A result without an id matches by name; without a name too, it matches any call without an id.
       const keys = call.id === "" ? new Set([keyOf("", call.name), keyOf("", "")]) : [keyOf(call.id, call.name)]
       for (const key of keys) {
         const queue = this.#queues.get(key)

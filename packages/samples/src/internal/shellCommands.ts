@@ -21,7 +21,7 @@ export interface ShellCommand {
  * Commands in substitutions, in function bodies and after `!` are left out.
  */
 export const commandsOf = (line: string): ReadonlyArray<ShellCommand> => {
-  // Several questions are asked about one line in turn.
+  // Several functions read the same line in turn.
   if (latest?.line !== line) latest = { line, commands: read(line) }
   return latest.commands
 }

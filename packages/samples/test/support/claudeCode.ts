@@ -1,18 +1,17 @@
 /**
- * Conversations with Claude Code as its transcripts have them, and what the model was sent for each answer: kept by the
- * one who makes the conversation up, who never reads a transcript.
+ * Generates transcripts of Claude Code, with the request for each answer. The generator records the requests itself and
+ * never reads a transcript.
  */
 import { type JsonObject } from "@pi-sessions/core/Json"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import { type Turn } from "../../src/Turn.ts"
 
-/** A turn in short. */
+/** A turn, abbreviated. */
 export type Said =
   | readonly ["user", string]
   | readonly ["results", ReadonlyArray<readonly [id: string, text: string, isError: boolean]>]
   | readonly ["assistant", text: string, reasoning: string, calls: ReadonlyArray<string>, model: string]
 
-/** Turns in short. */
 export const inShort = (turns: ReadonlyArray<Turn>): ReadonlyArray<Said> =>
   turns.map(({ content, metadata, role, tool_calls, tool_results }): Said => {
     if (role === "assistant") {
@@ -23,9 +22,9 @@ export const inShort = (turns: ReadonlyArray<Turn>): ReadonlyArray<Said> =>
     return ["results", tool_results.map((one) => [one.tool_call_id, `${one.tool_name} ${one.content}`, one.is_error])]
   })
 
-/** An answer of the model and what it was sent for it. */
+/** An answer of the model and its request. */
 export interface Told {
-  /** Of its first line. */
+  /** Of the answer's first line. */
   readonly uuid: string
   readonly sent: ReadonlyArray<Said>
   readonly answer: Said
@@ -35,11 +34,11 @@ export interface Told {
 export interface Conversation {
   readonly lines: ReadonlyArray<JsonObject>
   readonly told: ReadonlyArray<Told>
-  /** Of the last answer of the conversation itself. */
+  /** Id of the last answer that is not of a sub-agent. */
   readonly last: string
 }
 
-/** Where a conversation stands. */
+/** A position in the conversation: the last line, and what the model has seen. */
 interface Place {
   readonly uuid: string | null
   readonly said: ReadonlyArray<Said>
@@ -51,7 +50,7 @@ class Talk {
   readonly lines: Array<JsonObject> = []
   readonly told: Array<Told> = []
   readonly #random: SeededRandom.SeededRandom
-  /** Where a person may go back to. */
+  /** Positions that the user may go back to. */
   readonly #prompts: Array<Place> = []
   #at: Place = { uuid: null, said: [] }
   #numbers = 0
@@ -85,7 +84,7 @@ class Talk {
     return `${what} ${this.#number()}${this.#random.pick(["", "\nand more", ' "quoted" \\ \u2713', " {json}"])}`
   }
 
-  /** Writes a line behind another one and gives its uuid. */
+  /** Writes a line after another one and returns its uuid. */
   #line(type: string, parentUuid: string | null, members: JsonObject): string {
     const at = this.#number()
     const uuid = `00000000-0000-4000-8000-${String(at).padStart(12, "0")}`
@@ -127,7 +126,7 @@ class Talk {
     this.#say(this.#words("please"))
   }
 
-  /** Answers and their calls, until the model has nothing more to do. */
+  /** Answers with calls, then one without. */
   #work(): void {
     for (let calls = this.#random.int(4); calls > 0; calls = this.#random.int(3)) this.#answer(calls)
     this.#answer(0)
@@ -170,11 +169,11 @@ class Talk {
         const isError = random.chance(0.2)
         const content = random.chance(0.5) ? output : [{ type: "text", text: output }]
         const block = { type: "tool_result", tool_use_id: callId, content, ...(isError ? { is_error: true } : {}) }
-        // It hangs on the line of its call, as if it were a branch.
+        // Its parent is the line of its call, as if it were a branch.
         end = this.#line("user", this.#noise(at), { message: { role: "user", content: [block] }, toolUseResult: {} })
         results.push([callId, `${name} ${output}`, isError])
       })
-      // Some tools are done before the model has named them all.
+      // Some tools end before the model has made all calls.
       if (random.chance(0.2)) pending.shift()?.()
     }
     for (const finish of pending) finish()
@@ -195,7 +194,7 @@ class Talk {
       stop_reason: null
     }
     const uuid = this.#line("assistant", before.uuid, { message })
-    // An answer that was not given to its end is left out.
+    // Interrupted answers are not sent.
     this.#at = { uuid, said: before.said }
     this.#say("[Request interrupted by user]")
     this.#prompt()
@@ -229,12 +228,12 @@ class Talk {
       isCompactSummary: true,
       isVisibleInTranscriptOnly: true
     })
-    // Who goes back does so within what the model still has.
+    // The user goes back only to positions after the compaction.
     this.#prompts.splice(0)
     this.#prompt()
   }
 
-  /** A sub-agent does not see what the conversation that called it says. */
+  /** A sub-agent does not see the conversation that called it. */
   #subAgent(): void {
     const outer = this.#at
     this.#agent = `a${this.#number()}`
@@ -252,7 +251,7 @@ class Talk {
     this.#say(this.#words("rather"))
   }
 
-  /** What comes to the model beside what is asked. */
+  /** User messages that are not prompts: commands, caveats, queued commands. */
   #beside(): void {
     const random = this.#random
     if (random.chance(0.3)) return this.#say(`<command-name>/${this.#number()}</command-name>`)

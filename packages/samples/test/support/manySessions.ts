@@ -1,4 +1,4 @@
-/** Sessions by the hundred: some are forks of others, some say nearly what another one says. */
+/** Generates many sessions, among them forks and near-duplicates of others. */
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
@@ -13,7 +13,7 @@ export const words = (random: SeededRandom.SeededRandom, count: number): string 
 
 export interface Made {
   readonly id: string
-  /** The session that this one comes from, or itself; what the generator knows and the program has to find. */
+  /** Id of the session that this one is a fork or near-duplicate of, or its own. */
   readonly origin: string
   readonly kind: "original" | "fork" | "near-duplicate"
   readonly lines: ReadonlyArray<string>
@@ -26,7 +26,7 @@ const ROLES: readonly [string, ...ReadonlyArray<string>] = [
   "/home/u/src/app"
 ]
 
-/** Sessions as files would have them: about one in seven a fork, one in seven a session that says nearly the same. */
+/** Generates sessions, of which about one in seven is a fork and one in seven a near-duplicate. */
 export const generate = (count: number, seed: number): ReadonlyArray<Made> => {
   const random = SeededRandom.make(seed)
   const made: Array<Made> = []

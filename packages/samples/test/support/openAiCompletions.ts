@@ -1,13 +1,13 @@
 /**
- * Samples and requests of Pi's OpenAI-completions layer in one form, to be compared. What this layer changes stands in the table
- * of docs/samples.md, which ProviderLayers.test.ts proves; a sample is compared up to exactly these changes.
+ * Converts samples, and requests of Pi's OpenAI-completions layer, to one form for comparison. It allows for exactly the
+ * changes of this layer in the table of docs/samples.md, which ProviderLayers.test.ts checks.
  */
 import type * as PiVersion from "@pi-sessions/testing/PiVersion"
 import type * as ScriptedModel from "@pi-sessions/testing/ScriptedModel"
 import { type Turn } from "../../src/Turn.ts"
 import { IMAGE } from "../../src/SessionImages.ts"
 
-export interface Told {
+export interface PlainMessage {
   readonly role: string
   readonly text: string
   readonly calls: ReadonlyArray<{ readonly id: string; readonly name: string; readonly arguments: unknown }>
@@ -20,7 +20,7 @@ const partsOf = ({ content }: ScriptedModel.ChatMessage): string =>
     : (content ?? []).map((part) => (part.type === "image_url" ? IMAGE : (part.text ?? ""))).join("\n")
 
 /** A message of a request. */
-export const recorded = (message: ScriptedModel.ChatMessage): Told => ({
+export const recorded = (message: ScriptedModel.ChatMessage): PlainMessage => ({
   role: message.role,
   text: partsOf(message),
   calls: (message.tool_calls ?? []).map(({ function: { arguments: args, name }, id }) => ({
@@ -31,29 +31,29 @@ export const recorded = (message: ScriptedModel.ChatMessage): Told => ({
   answers: message.tool_call_id ?? ""
 })
 
-/** The messages of a request but for its system prompt. */
+/** The messages of a request without its system prompt. */
 export const conversation = (
   version: PiVersion.PiVersion,
   messages: ReadonlyArray<ScriptedModel.ChatMessage>
-): ReadonlyArray<Told> =>
+): ReadonlyArray<PlainMessage> =>
   messages.flatMap((message) => {
     if (message.role === "system" || message.role === "developer") return []
-    const told = recorded(message)
-    return [told.role === "user" ? { ...told, text: userText(version, told.text) } : told]
+    const plain = recorded(message)
+    return [plain.role === "user" ? { ...plain, text: userText(version, plain.text) } : plain]
   })
 
-/** 1.5 leaves out empty text blocks of users, and a turn does not show where its blocks end. */
+/** 1.5 drops empty text blocks of user messages, and a turn does not show where its blocks end. */
 const userText = (version: PiVersion.PiVersion, text: string): string =>
   version === "0.78" ? text : text.replaceAll(/^\n+|\n+$/gu, "").replaceAll(/\n+/gu, "\n")
 
-/** The turns before a target, as the layer sends them to the model that gave it. */
+/** The turns before a target as the layer sends them to the target's model. */
 export const sent = (
   version: PiVersion.PiVersion,
   turns: ReadonlyArray<Turn>,
   target: Turn | undefined
-): ReadonlyArray<Told> => {
+): ReadonlyArray<PlainMessage> => {
   const ids = new Map<string, string>()
-  return turns.flatMap((turn): ReadonlyArray<Told> => {
+  return turns.flatMap((turn): ReadonlyArray<PlainMessage> => {
     if (turn.role === "system") return []
     if (turn.role === "assistant") {
       if (!isOfModel(turn, target)) for (const { id } of turn.tool_calls) ids.set(id, foreignId(version, id))
@@ -80,7 +80,7 @@ const isOfModel = (turn: Turn, target: Turn | undefined): boolean =>
   turn.metadata.api === target?.metadata.api &&
   turn.metadata.model === target?.metadata.model
 
-/** Of ids that are not too long. */
+/** The id that the layer sends to another model, for ids that are not too long. */
 const foreignId = (version: PiVersion.PiVersion, id: string): string => {
   if (!id.includes("|")) return id
   const [callId = "", itemId = ""] = id.split("|").map((part) => part.replace(/[^a-zA-Z0-9_-]/gu, "_"))

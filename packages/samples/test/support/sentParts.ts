@@ -1,17 +1,17 @@
-/** What the request of any provider layer says, in one form for all of them. */
+/** Reads the requests of all provider layers into one form. */
 import { type Json, type JsonObject, isArray, isObject, stringAt } from "@pi-sessions/core/Json"
 
 export interface SentPart {
   readonly kind: "system" | "user" | "answer" | "thinking" | "call" | "result" | "image"
-  /** Which message of the request holds it. */
+  /** Index of the message in the request; -1 for the system prompt. */
   readonly at: number
-  /** The text; of a call its arguments as JSON. */
+  /** The text; for calls, the arguments as JSON. */
   readonly text: string
-  /** Of calls and results; empty where the layer sends none. */
+  /** Of calls and results; empty if the layer sends none. */
   readonly id: string
   /** Whether a result is marked as an error. */
   readonly isError: boolean
-  /** Whether an image stands in a result. */
+  /** Whether an image is in a result. */
   readonly inResult: boolean
 }
 

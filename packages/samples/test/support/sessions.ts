@@ -1,4 +1,4 @@
-/** Small sessions written by hand, and what is made of them. */
+/** Writes small sessions, and extracts turns and samples from them. */
 import { type JsonObject } from "@pi-sessions/core/Json"
 import * as Session from "@pi-sessions/core/Session"
 import { type ExtractedSession } from "../../src/ExtractedSession.ts"
@@ -6,7 +6,7 @@ import * as SampleCut from "../../src/SampleCut.ts"
 import * as SessionTurns from "../../src/SessionTurns.ts"
 import { type TrainingSample } from "../../src/TrainingSample.ts"
 
-/** Lines of a file; each object is one. */
+/** A file with one line for each object. */
 export const file = (...lines: ReadonlyArray<JsonObject>): string =>
   lines.map((line) => `${JSON.stringify(line)}\n`).join("")
 
@@ -19,10 +19,10 @@ export const header = (more: JsonObject = {}): JsonObject => ({
   ...more
 })
 
-/** A file whose entries follow one another, with ids e1, e2 and so on unless they bring their own. */
+/** A file in which each entry follows the one before it. Ids are e1, e2, ... unless given. */
 export const chain = (...entries: ReadonlyArray<JsonObject>): string => file(header(), ...linked(entries))
 
-/** Entries, each with the one before it as its parent, unless they say otherwise. */
+/** Entries whose parent is the entry before, unless given. */
 export const linked = (entries: ReadonlyArray<JsonObject>): ReadonlyArray<JsonObject> => {
   let parentId: string | null = null
   return entries.map((entry, index) => {
@@ -100,7 +100,7 @@ export const sample = (text: string): TrainingSample => {
   return first
 }
 
-/** Turns in short: role, content, calls and results. */
+/** The role, content, calls and results of turns. */
 export const brief = (session: ExtractedSession) =>
   session.turns.map(({ content, role, tool_calls, tool_results }) => ({
     role,

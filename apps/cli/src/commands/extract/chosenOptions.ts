@@ -8,7 +8,7 @@ import * as Marks from "@pi-sessions/samples/Marks"
 import { type FormatName } from "@pi-sessions/formats/FormatName"
 import { type Reasoning } from "@pi-sessions/samples/Reasoning"
 import { type SplitRule } from "@pi-sessions/extract/plan/Splits"
-import * as ToldContexts from "@pi-sessions/samples/ToldContexts"
+import * as RequestContexts from "@pi-sessions/samples/RequestContexts"
 import { ToolDefinition } from "@pi-sessions/samples/ToolDefinition"
 import { CommandFailed, UsageError, tooSmall } from "../../Exit.ts"
 import { Invocation } from "../../Invocation.ts"
@@ -113,7 +113,7 @@ const sessionLimits = ({ maxSessionMb, maxSteps }: SameInput) => {
 const threadPaths = Effect.fnUntraced(function* ({ threads }: SameInput) {
   const invocation = yield* Invocation
   const paths = threads.map(invocation.resolve)
-  yield* ToldContexts.read(paths).pipe(
+  yield* RequestContexts.read(paths).pipe(
     Effect.mapError(({ message }) => new CommandFailed({ text: `--threads: ${message}` }))
   )
   return paths

@@ -1,4 +1,4 @@
-/** Values that are known: which are taken, and that they are found in every form that is promised. */
+/** Known secrets: which values are used, and that they are found in every encoded form. */
 import { assert, describe, it } from "@effect/vitest"
 import { Buffer } from "node:buffer"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
@@ -12,7 +12,7 @@ const scopeOf = (secrets: ExactSecrets.ExactSecrets) =>
 
 const values = ({ secrets }: ExactSecrets.ExactSecrets): ReadonlyArray<string> => secrets.map(({ value }) => value)
 
-/** No rule knows these by their form. */
+/** Values that no rule matches. */
 const valueOf = (seed: number): string => {
   const random = SeededRandom.make(seed)
   const signs = random.pick(["", "&/+", "\"'", "\\", "<%>", " ", "é€", "\u{1F600}", "$()", "#?=@"])
@@ -20,19 +20,19 @@ const valueOf = (seed: number): string => {
 }
 
 const FORMS: { readonly [form: string]: (value: string) => string } = {
-  "as it stands": (value) => value,
+  verbatim: (value) => value,
   "in JSON": (value) => JSON.stringify({ a: value }),
   "in JSON in JSON": (value) => JSON.stringify(JSON.stringify({ a: `x\n${value}` })),
   "in a URL": (value) => `https://acme.dev/?q=${encodeURIComponent(value)}&x`,
   "in a form": (value) => `q=${encodeURIComponent(value).replaceAll("%20", "+")}`,
-  "in a URL of small letters": (value) =>
+  "in a URL with lower-case escapes": (value) =>
     encodeURIComponent(value).replaceAll(/%[\dA-F]{2}/gu, (escape) => escape.toLowerCase()),
   "in HTML": (value) =>
     value.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;"),
   "in a shell's quotes": (value) => `'${value.replaceAll("'", "'\\''")}'`,
   "in base64": (value) => Buffer.from(value).toString("base64"),
-  "in base64 behind one byte": (value) => Buffer.from(`:${value}!`).toString("base64"),
-  "in base64 behind two bytes": (value) => Buffer.from(`u:${value}\n`).toString("base64url"),
+  "in base64 after one byte": (value) => Buffer.from(`:${value}!`).toString("base64"),
+  "in base64 after two bytes": (value) => Buffer.from(`u:${value}\n`).toString("base64url"),
   "in Basic": (value) => `Authorization: Basic ${Buffer.from(`svc:${value}`).toString("base64")}`
 }
 
@@ -56,20 +56,20 @@ describe("a known value", () => {
     })
   }
 
-  it("of several lines is found line by line", () => {
+  it("with several lines is found line by line", () => {
     const random = SeededRandom.make(1)
     const lines = Array.from({ length: 4 }, () => characters(random, "qwertzuiopasdfgh", 40))
     const after = scopeOf(ExactSecrets.fromValues([lines.join("\n")])).text(`  ${lines.join("\n  ")}\n`)
     for (const line of lines) assert.notInclude(after, line)
   })
 
-  it("goes by the name of a known value before any rule", () => {
+  it("has precedence over rules", () => {
     const value = `ghp_${characters(SeededRandom.make(2), "abcdefABCDEF0123456789", 36)}`
     assert.match(scopeOf(ExactSecrets.fromValues([value])).text(value), /^\[REDACTED:exact-value:\d+\]$/u)
   })
 })
 
-/** What base64 and percent escapes in a text say. */
+/** The decoded base64 and percent escapes of a text. */
 const decodings = (text: string): ReadonlyArray<string> => [
   ...[...text.matchAll(/[\w+/-]{8,}/gu)].map(([piece]) => Buffer.from(piece, "base64").toString()),
   ...[...text.matchAll(/\S+/gu)].flatMap(([word]) => {
@@ -81,8 +81,8 @@ const decodings = (text: string): ReadonlyArray<string> => [
   })
 ]
 
-describe("the values of an environment", () => {
-  it("are those of variables that are named like secrets", () => {
+describe("fromEnvironment", () => {
+  it("returns the values of variables with names of secrets", () => {
     const found = ExactSecrets.fromEnvironment({
       ACME_API_KEY: "value-of-key-1",
       GITHUB_TOKEN: "value-of-token-2",
@@ -107,7 +107,7 @@ describe("the values of an environment", () => {
     assert.deepStrictEqual(found.refused, [])
   })
 
-  it("are refused where they are short or common, by name and never by value", () => {
+  it("refuses short and common values, and reports names but no values", () => {
     const found = ExactSecrets.fromEnvironment({
       A_TOKEN: "short",
       B_TOKEN: "undefined",
@@ -128,7 +128,7 @@ describe("the values of an environment", () => {
   })
 })
 
-describe("the values of an environment that hold a word of stand-ins", () => {
+describe("fromEnvironment, values with a placeholder word", () => {
   const refusedOf = (value: string): ReadonlyArray<string> =>
     ExactSecrets.fromEnvironment({ A_PASSWORD: value }).refused.map(({ reason }) => reason)
 
@@ -147,7 +147,7 @@ describe("the values of an environment that hold a word of stand-ins", () => {
     `AAAAAAAAAA${"zK3qM9"}`,
     "https://svc:Lantern77!@acme.dev/x"
   ]) {
-    it(`are taken: ${value}`, () => {
+    it(`uses ${value}`, () => {
       assert.deepStrictEqual(refusedOf(value), [])
     })
   }
@@ -171,14 +171,14 @@ describe("the values of an environment that hold a word of stand-ins", () => {
     "....................",
     "00000000-0000-0000-0000-000000000001"
   ]) {
-    it(`are refused where there is nothing else: ${value}`, () => {
+    it(`refuses ${value}, which is only a placeholder`, () => {
       assert.deepStrictEqual(refusedOf(value), ["common"])
     })
   }
 })
 
-describe("the values of a file", () => {
-  it("of variables are those that are named like secrets", () => {
+describe("fromFile", () => {
+  it("returns the values of variables with names of secrets", () => {
     const text = [
       "# comment",
       "PORT=80",
@@ -196,7 +196,7 @@ describe("the values of a file", () => {
     ])
   })
 
-  it("of JSON are those under names like key and token", () => {
+  it("returns the strings of JSON under keys such as key and token", () => {
     const text = JSON.stringify({
       acme: { type: "api_key", key: "value-of-key-1" },
       other: { type: "oauth", access: "value-of-access-2", refresh: "value-of-refresh-3", expires: 1 },
@@ -210,21 +210,21 @@ describe("the values of a file", () => {
     ])
   })
 
-  it("of neither are its lines", () => {
+  it("returns the lines of other files", () => {
     const found = ExactSecrets.fromFile("names.txt", "Project Heron\r\n\r\nblue lagoon 7\nok\n")
     assert.deepStrictEqual(values(found), ["Project Heron", "blue lagoon 7"])
     assert.deepStrictEqual(found.refused, [{ name: "names.txt:4", reason: "too_short" }])
   })
 })
 
-describe("the values that a person gives", () => {
-  it("are taken from four characters on", () => {
+describe("fromValues and all", () => {
+  it("use given values from four characters on", () => {
     const found = ExactSecrets.fromValues(["abc", "true", "heron"])
     assert.deepStrictEqual(values(found), ["true", "heron"])
     assert.deepStrictEqual(found.refused, [{ name: "value 1", reason: "too_short" }])
   })
 
-  it("are taken once, of whatever source", () => {
+  it("return a value of several sources once", () => {
     const both = ExactSecrets.all([
       ExactSecrets.fromValues(["value-of-key-1"]),
       ExactSecrets.fromEnvironment({ A_KEY: "value-of-key-1" })

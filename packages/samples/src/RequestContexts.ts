@@ -1,6 +1,6 @@
 /**
- * System prompts and tools as the mirror told them in threads (`pi.request_context`, docs/thread.md): what no session file
- * of Pi 0.78 holds.
+ * System prompts and tools of requests, as the mirror records them in threads (`pi.request_context`, docs/thread.md).
+ * Sessions of Pi 0.78 do not contain them.
  */
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
@@ -14,21 +14,20 @@ import { SessionReader } from "@pi-sessions/core/SessionReader"
 import { SessionFileError, fromPlatform } from "@pi-sessions/session-file/SessionFileError"
 import { ToolDefinition } from "./ToolDefinition.ts"
 
-/** What a model was told before the conversation. */
-export interface ToldContext {
+export interface RequestContext {
   readonly systemPrompt: string
   readonly tools: ReadonlyArray<ToolDefinition>
-  /** The same for the same prompt and tools. */
+  /** Equal for equal prompts and tools. */
   readonly sha256: string
 }
 
-/** By the entry that Pi stood at when it asked; what was told before the first entry stands under "". */
-export type ToldInSession = ReadonlyMap<string, ToldContext>
+/** By the id of the last entry before the request; "" for a request before the first entry. */
+export type SessionRequestContexts = ReadonlyMap<string, RequestContext>
 
 /** By session id. */
-export type ToldContexts = ReadonlyMap<string, ToldInSession>
+export type RequestContexts = ReadonlyMap<string, SessionRequestContexts>
 
-const RequestContext = Schema.Struct({
+const ContextEntry = Schema.Struct({
   payload: Schema.Struct({
     sessionId: Schema.String,
     systemPrompt: Schema.String,
@@ -37,21 +36,22 @@ const RequestContext = Schema.Struct({
     afterEntryId: Schema.optionalKey(Schema.String)
   })
 })
-const decode = Schema.decodeUnknownResult(RequestContext)
+const decode = Schema.decodeUnknownResult(ContextEntry)
 
 const CHUNK_BYTES = 1 << 20
 
 /**
- * Reads thread files: those named, and the `.jsonl` files of directories. Fails at a line that is no JSON, unless it
- * breaks off: a crash leaves such lines, and the mirror sends what they held again. Fails when what was named holds no
- * thread entry at all.
+ * Reads thread files, and the `.jsonl` files of directories.
+ *
+ * Fails at a line that is not JSON, unless the line is only incomplete: a crash leaves such lines, and the mirror sends
+ * their content again. Fails if a path contains no thread entry.
  */
-export const read = Effect.fn("ToldContexts.read")(function* (
+export const read = Effect.fn("RequestContexts.read")(function* (
   paths: ReadonlyArray<string>
-): Effect.fn.Return<ToldContexts, SessionFileError, FileSystem.FileSystem | Path.Path> {
+): Effect.fn.Return<RequestContexts, SessionFileError, FileSystem.FileSystem | Path.Path> {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
-  const told = new Map<string, Map<string, ToldContext>>()
+  const contexts = new Map<string, Map<string, RequestContext>>()
   for (const given of paths) {
     const info = yield* fs.stat(given).pipe(Effect.mapError(fromPlatform(given, "read")))
     const names =
@@ -62,18 +62,19 @@ export const read = Effect.fn("ToldContexts.read")(function* (
             .map((name) => path.join(given, name))
         : [given]
     let entries = 0
-    for (const name of names) entries += yield* readThread(name, told)
+    for (const name of names) entries += yield* readThread(name, contexts)
     if (entries > 0) continue
     const what = info.type === "Directory" ? "no .jsonl file in it holds a thread entry" : "it holds no thread entry"
     const reason = `${what} (one JSON object with "id" and "type" a line)`
     return yield* new SessionFileError({ path: given, operation: "read", reason })
   }
-  return told
+  return contexts
 })
 
+/** Adds the contexts of a thread file and returns its number of entries. */
 const readThread = Effect.fnUntraced(function* (
   file: string,
-  told: Map<string, Map<string, ToldContext>>
+  contexts: Map<string, Map<string, RequestContext>>
 ): Effect.fn.Return<number, SessionFileError, FileSystem.FileSystem> {
   const fs = yield* FileSystem.FileSystem
   const reader = new SessionReader()
@@ -87,8 +88,8 @@ const readThread = Effect.fnUntraced(function* (
       const context = Result.getOrUndefined(decode(line.decode()))
       if (context === undefined) continue
       const { afterEntryId = "", sessionId, ...rest } = context.payload
-      const session = told.get(sessionId) ?? new Map<string, ToldContext>()
-      told.set(sessionId, session.set(afterEntryId, rest))
+      const session = contexts.get(sessionId) ?? new Map<string, RequestContext>()
+      contexts.set(sessionId, session.set(afterEntryId, rest))
     }
   }
   yield* fs.stream(file, { chunkSize: CHUNK_BYTES }).pipe(
@@ -104,7 +105,7 @@ const readThread = Effect.fnUntraced(function* (
   return broken === undefined ? entries : yield* broken
 })
 
-/** What is wrong with a line that is no entry; undefined when it is blank, is JSON, or breaks off. */
+/** The error of a line that is not an entry; undefined if the line is blank, JSON or incomplete JSON. */
 const brokenLine = (file: string, { byteOffset, line, text }: SessionLine): SessionFileError | undefined => {
   const bytes = Buffer.from(text.replace(/^\ufeff/u, ""), "utf8")
   const fault = JsonText.faultIn(bytes)

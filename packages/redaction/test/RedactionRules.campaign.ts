@@ -1,0 +1,2 @@
+/** Texts of a megabyte that begin rules over and over. */
+import "./RedactionRules.test.ts"

@@ -1,0 +1,2 @@
+/** Samples of more random walks over a budget. */
+import "./Overflow.test.ts"

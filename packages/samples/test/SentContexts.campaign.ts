@@ -1,0 +1,2 @@
+/** Contexts of more random walks. */
+import "./SentContexts.test.ts"

@@ -1,0 +1,2 @@
+/** More random shell lines, run by bash. */
+import "./ShellCommands.test.ts"

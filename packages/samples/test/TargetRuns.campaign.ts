@@ -1,0 +1,2 @@
+/** Runs of more random walks. */
+import "./TargetRuns.test.ts"
