@@ -15,7 +15,7 @@ const redactor = new Redaction.Redactor({ placeholders: new Placeholders("a key 
 
 const IMAGE = `images/${"0a".repeat(16)}.png`
 
-/** A sample that has every member that samples can have. */
+/** A sample with every member that samples can have. */
 const sample = (): TrainingSample => ({
   session_id: "0197a0de-3c5e-7a63-9f3a-0c6f5b3d2e11",
   source_path: "/srv/sessions/a.jsonl",
@@ -103,7 +103,7 @@ const turn = (role: Turn["role"], members: Partial<Turn>): Turn => ({
   ...members
 })
 
-/** Members of fixed words, which no text gets into. */
+/** Members with fixed values, which contain no text of sessions. */
 const FIXED = new Set([
   "role",
   "role_source",
@@ -118,7 +118,7 @@ const isFixed = (path: ReadonlyArray<string>): boolean =>
   path.some((part) => part === "role_conflict" || part === "dropped" || part === "quality") ||
   (FIXED.has(path.at(-1) ?? "") && !path.includes("arguments") && !path.includes("parameters"))
 
-/** Where strings stand, keys of arguments and schemas among them (those end in `key`). */
+/** The paths of all strings, and of keys of arguments and schemas (these paths end in `key`). */
 const places = (value: unknown, path: ReadonlyArray<string> = []): ReadonlyArray<ReadonlyArray<string>> => {
   if (typeof value === "string") return isFixed(path) ? [] : [path]
   if (typeof value !== "object" || value === null) return []
@@ -129,7 +129,7 @@ const places = (value: unknown, path: ReadonlyArray<string> = []): ReadonlyArray
   ])
 }
 
-/** The value with a text put into one of its strings or keys. */
+/** Adds a text to one of the strings or keys of a value. */
 const put = (value: unknown, [key, ...rest]: ReadonlyArray<string>, text: string): unknown => {
   if (key === undefined) return `${String(value)} ${text}`
   if (Array.isArray(value)) return value.map((item, index) => (String(index) === key ? put(item, rest, text) : item))
@@ -147,7 +147,7 @@ const at = (name: string, member: unknown, rest: ReadonlyArray<string>, text: st
 
 const decode = Schema.decodeUnknownSync(TrainingSample)
 
-/** Puts ids and names in both places that must agree. */
+/** Paths of ids and names that must be equal. */
 const TWINS: { readonly [path: string]: string } = {
   "turns.2.tool_calls.0.id": "turns.3.tool_results.0.tool_call_id",
   "turns.3.tool_results.0.tool_call_id": "turns.2.tool_calls.0.id",
@@ -167,7 +167,7 @@ const line = (of: TrainingSample): string => {
 }
 
 describe("a sample", () => {
-  it("of these tests has every member that a sample can have", () => {
+  it("of this test has every member that a sample can have", () => {
     const { metadata, tools, turns } = sample()
     const has = (fields: object, objects: ReadonlyArray<object>) => {
       const keys = new Set(objects.flatMap((object) => Object.keys(object)))
@@ -194,7 +194,7 @@ describe("a sample", () => {
     )
   })
 
-  it("without secrets comes back as it was", () => {
+  it("without secrets does not change, except for directories", () => {
     const { counts, sample: after } = SampleRedaction.redact(sample(), redactor)
     const { metadata } = sample()
     assert.deepStrictEqual(after, {
@@ -205,7 +205,7 @@ describe("a sample", () => {
     assert.deepStrictEqual(counts, {})
   })
 
-  it("holds no planted secret in any of its strings, and is valid", () => {
+  it("has no planted secret in any string, and is valid", () => {
     const paths = places(sample())
     assert.isAtLeast(paths.length, 50)
     for (const [index, path] of paths.entries()) {
@@ -225,7 +225,7 @@ describe("a sample", () => {
     }
   })
 
-  it("holds no secret of any kind in its texts", () => {
+  it("has no secret of any kind in its texts", () => {
     const texts = [
       "turns.1.content",
       "turns.2.metadata.reasoning",
@@ -245,7 +245,7 @@ describe("a sample", () => {
     }
   })
 
-  it("keeps calls and results paired when their ids are redacted", () => {
+  it("keeps calls paired with results if their ids are redacted", () => {
     const path = "turns.2.tool_calls.0.id".split(".")
     const { text } = KINDS.get("github-pat")?.(SeededRandom.make(1)) ?? { text: "" }
     const { sample: after } = SampleRedaction.redact(planted(path, text), redactor)
@@ -254,7 +254,7 @@ describe("a sample", () => {
     assert.match(id ?? "", /^call_1 \[REDACTED:github-pat:\d+\]$/u)
   })
 
-  it("tells of no person: home, name and address", () => {
+  it("has no home directory, user name and e-mail address", () => {
     const home = "/home/annabel"
     const before = planted(
       ["turns", "1", "content"],
