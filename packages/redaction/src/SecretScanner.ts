@@ -24,7 +24,7 @@ export interface ScannerOptions {
 type Find = KeywordFinder["find"]
 
 /** The rule id of known values. */
-export const EXACT_RULE = "exact-value"
+const EXACT_RULE = "exact-value"
 
 export class SecretScanner {
   readonly #scan: LiteralScan

@@ -6,7 +6,7 @@
  * text, so a prompt typed again counts as the same.
  */
 import { TextHash } from "./TextHash.ts"
-import { type TrainingSample } from "./TrainingSample.ts"
+import { type TrainingSample, answerCounts } from "./TrainingSample.ts"
 import { type Turn } from "./Turn.ts"
 import { addSpoken } from "./SpokenText.ts"
 
@@ -60,6 +60,5 @@ const pairsOf = (candidates: ReadonlyArray<Candidate>): ReadonlyArray<TrainingSa
 
 const pairOf = ({ at, sample }: Candidate, rejected: Turn): TrainingSample => {
   const turns = sample.turns.slice(0, at + 1)
-  const context_answers = turns.slice(0, at).filter((turn) => turn.role === "assistant").length
-  return { ...sample, turns, first_target: at, rejected, metadata: { ...sample.metadata, targets: 1, context_answers } }
+  return { ...sample, turns, first_target: at, rejected, metadata: { ...sample.metadata, ...answerCounts(turns, at) } }
 }

@@ -38,7 +38,7 @@ const randomEntries = (random: SeededRandom.SeededRandom): ReadonlyArray<JsonObj
         return { type: "compaction", summary: "s", firstKeptEntryId: anyId() }
       case 4:
       case 5: {
-        const replacement = random.chance(0.5) ? null : random.pick([{ content: "b" }, "not an edit"])
+        const replacement = random.chance(0.5) ? null : random.chance(0.5) ? { content: "b" } : "not an edit"
         return { type: "context_edit", targetId: anyId(), replacement }
       }
       default:

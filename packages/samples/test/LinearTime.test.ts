@@ -19,7 +19,7 @@ const readers: ReadonlyArray<TextReader> = [
     read: (line) => testsPassed({ line: `npm test ${line}`, isError: false, output: () => "" })
   },
   {
-    name: "testsPassed, madeCommit, closedBead: the output",
+    name: "agentCommands: the output",
     length: 128,
     read: (text) => {
       for (const isError of [false, true]) {
@@ -60,13 +60,13 @@ const readersOfLength: ReadonlyArray<TextReader> = [
     }
   },
   {
-    name: "SessionTurns.extract: many compactions that keep messages without an answer",
+    name: "extract: compactions without an answer",
     most: 4000,
     read: (text) =>
       Sessions.extract(Sessions.chain(...question, ...many(text, () => [Sessions.user("c"), compaction("e3")]).flat()))
   },
   {
-    name: "SessionTurns.extract: many compactions that keep answers, which edits remove",
+    name: "extract: answers that edits remove",
     most: 4000,
     read: (text) => {
       const answers = many(text, (at) => Sessions.assistant([Sessions.text(String(at))]))
@@ -79,7 +79,8 @@ const readersOfLength: ReadonlyArray<TextReader> = [
     }
   },
   {
-    name: "SessionTurns.extract, SampleCut.cut: an answer with many calls",
+    name: "extract, cut: an answer with many calls",
+    length: 4096,
     most: 4000,
     read: (text) => {
       const calls = many(text, (at) => Sessions.call(`c${at}`))

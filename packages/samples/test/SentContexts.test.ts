@@ -22,7 +22,7 @@ import { type Turn } from "../src/Turn.ts"
 import { SessionImages } from "../src/SessionImages.ts"
 import { type PlainMessage, conversation, sent } from "./support/openAiCompletions.ts"
 
-const WALKS = Dose.of("PI_SESSIONS_WALKS", { test: 30, campaign: 60 })
+const WALKS = Dose.of("PI_SESSIONS_WALKS", { test: 30, campaign: 300 })
 const FIRST_SEED = Dose.firstSeed()
 
 const decodeMessages = Schema.decodeUnknownSync(Schema.Struct({ messages: Schema.Array(ScriptedModel.ChatMessage) }))

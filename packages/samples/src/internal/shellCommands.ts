@@ -193,7 +193,7 @@ const mayLeave = (words: ReadonlyArray<string>): boolean => {
 /** `eval` and `trap` run their words, `exec` replaces the shell. */
 const LEAVING = new Set(["exit", "return", "exec", "eval", "trap"])
 
-/** Whether a command prints the end of what it reads, whatever that is. */
+/** Whether a command always prints the end of its input. */
 const showsEnd = ([program, ...args]: ReadonlyArray<string>): boolean => {
   if (program === "tail") return args.every((arg) => /^[-+]|^\d+$/u.test(arg))
   return program === "tee" || (program === "cat" && args.every((arg) => arg.startsWith("-")))

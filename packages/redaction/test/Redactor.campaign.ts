@@ -1,0 +1,2 @@
+/** More random texts that are redacted twice. */
+import "./Redactor.test.ts"
