@@ -9,8 +9,8 @@
 import * as Context from "effect/Context"
 import * as Layer from "effect/Layer"
 import { type Survey } from "./FileFacts.ts"
-import * as nodeSurvey from "./internal/nodeSurvey.ts"
-import * as portableSurvey from "./internal/portableSurvey.ts"
+import * as nodeSurvey from "./internal/find/nodeSurvey.ts"
+import * as portableSurvey from "./internal/find/portableSurvey.ts"
 
 export class FileSurvey extends Context.Service<FileSurvey, Survey>()("@pi-sessions/catalog/FileSurvey") {
   static readonly layer = Layer.effect(FileSurvey, portableSurvey.make)

@@ -8,8 +8,8 @@
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import { type Needle, needleOf } from "./internal/needle.ts"
-import { requiredLiterals } from "./internal/requiredLiterals.ts"
+import { type Needle, needleOf } from "./internal/search/needle.ts"
+import { requiredLiterals } from "./internal/search/requiredLiterals.ts"
 
 export const CaseRule = Schema.Literals(["smart", "ignore", "sensitive"])
 export type CaseRule = typeof CaseRule.Type

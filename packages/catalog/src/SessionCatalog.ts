@@ -22,10 +22,10 @@ import { FileSurvey } from "./FileSurvey.ts"
 import { type OtherFile } from "./OtherFile.ts"
 import * as SessionDiscovery from "./SessionDiscovery.ts"
 import * as SessionIndex from "./SessionIndex.ts"
-import * as SessionPlaces from "./internal/SessionPlaces.ts"
-import { type Look, lookAtFiles, oneForEachFile, whichDatabases } from "./internal/lookAtFiles.ts"
-import { summaryOf } from "./internal/summaryOf.ts"
-import { withParents } from "./internal/withParents.ts"
+import * as SessionPlaces from "./internal/find/SessionPlaces.ts"
+import { type Look, lookAtFiles, oneForEachFile, whichDatabases } from "./internal/find/lookAtFiles.ts"
+import { summaryOf } from "./internal/index/summaryOf.ts"
+import { withParents } from "./internal/find/withParents.ts"
 
 /** What is where sessions are looked for. */
 export interface Catalog extends SessionDiscovery.Discovery {

@@ -13,11 +13,11 @@ import { SessionEntry, type SessionLine, ValueLine, isSameLine } from "@pi-sessi
 import * as SessionMigration from "@pi-sessions/core/SessionMigration"
 import { LEAFLESS, both, each } from "./FindingRule.ts"
 import type { Code, Finding } from "./SessionFinding.ts"
-import { FindingList } from "./internal/FindingList.ts"
-import { asTree, formOf, headerWithoutId, isList, isNothing } from "./internal/SessionForm.ts"
-import { contentFindings } from "./internal/contentFindings.ts"
-import { findingAt, placeOf } from "./internal/findingAt.ts"
-import { type HeaderFacts, headerFindings } from "./internal/headerFindings.ts"
+import { FindingList } from "./internal/doctor/FindingList.ts"
+import { asTree, formOf, headerWithoutId, isList, isNothing } from "./internal/doctor/SessionForm.ts"
+import { contentFindings } from "./internal/doctor/contentFindings.ts"
+import { findingAt, placeOf } from "./internal/doctor/findingAt.ts"
+import { type HeaderFacts, headerFindings } from "./internal/doctor/headerFindings.ts"
 
 /** Everything found, in file order; of very many findings of one kind the first ones (see `Finding.more`). */
 export const examine = (session: Session.Session, facts: HeaderFacts = {}): ReadonlyArray<Finding> => {

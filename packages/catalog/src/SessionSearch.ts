@@ -29,12 +29,12 @@ import type { SearchPattern } from "./SearchPattern.ts"
 import { type SearchScope, type SearchableText, admits, requiredText, textsOf } from "./SearchScope.ts"
 import * as SessionRole from "./SessionRole.ts"
 import { isWithin } from "./WorkingDirectory.ts"
-import { BranchMap, isModel } from "./internal/BranchMap.ts"
-import { EntryFinder } from "./internal/EntryFinder.ts"
-import { type ForkFamily, forkFamilies } from "./internal/forkFamilies.ts"
-import { type ContextLines, hitLines } from "./internal/hitLines.ts"
-import { type Needle, needleOf } from "./internal/needle.ts"
-import { type OnLongLine, type Piece, PieceMemory, forEachPiece } from "./internal/wholeLines.ts"
+import { BranchMap, isModel } from "./internal/search/BranchMap.ts"
+import { EntryFinder } from "./internal/search/EntryFinder.ts"
+import { type ForkFamily, forkFamilies } from "./internal/search/forkFamilies.ts"
+import { type ContextLines, hitLines } from "./internal/search/hitLines.ts"
+import { type Needle, needleOf } from "./internal/search/needle.ts"
+import { type OnLongLine, type Piece, PieceMemory, forEachPiece } from "./internal/search/wholeLines.ts"
 
 /** Which sessions and entries count. What is given several times takes what one of them takes. */
 export interface SearchFilter {

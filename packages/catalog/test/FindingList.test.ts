@@ -4,7 +4,7 @@ import { SessionEntry } from "@pi-sessions/core/SessionLine"
 import * as ExtremeSession from "@pi-sessions/testing/ExtremeSession"
 import * as SessionDoctor from "../src/SessionDoctor.ts"
 import { countOf } from "../src/SessionFinding.ts"
-import { KEPT } from "../src/internal/FindingList.ts"
+import { KEPT } from "../src/internal/doctor/FindingList.ts"
 
 const textOf = (name: string, n: number): string => [...ExtremeSession.shape(name).lines(n)].join("")
 

@@ -9,7 +9,7 @@ import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import { StoreMigration } from "@pi-sessions/store/StoreMigration"
 import { type CatalogSession } from "../src/CatalogSession.ts"
 import { SessionCatalog } from "../src/SessionCatalog.ts"
-import { forkFamilies } from "../src/internal/forkFamilies.ts"
+import { forkFamilies } from "../src/internal/search/forkFamilies.ts"
 import { fast, inEnvironment, portable } from "./support/catalogLayer.ts"
 
 const session = (path: string, id: string, parentSession?: string): CatalogSession => ({

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
-import { Forest, ROOT } from "../src/internal/Forest.ts"
-import { KeptPairs } from "../src/internal/KeptPairs.ts"
-import { NO_CALL, type ToolLinks } from "../src/internal/ToolLinks.ts"
+import { Forest, ROOT } from "../src/internal/doctor/Forest.ts"
+import { KeptPairs } from "../src/internal/doctor/KeptPairs.ts"
+import { NO_CALL, type ToolLinks } from "../src/internal/doctor/ToolLinks.ts"
 
 const linksOf = (callOf: Int32Array, orphans: ToolLinks["orphans"] = new Map()): ToolLinks => ({
   callOf,

@@ -12,8 +12,8 @@ import { type PatternOptions } from "../src/SearchPattern.ts"
 const counter = new StepCounter()
 const SearchPattern = await import("../src/SearchPattern.ts")
 const SessionRole = await import("../src/SessionRole.ts")
-const { needleOf } = await import("../src/internal/needle.ts")
-const { requiredLiterals } = await import("../src/internal/requiredLiterals.ts")
+const { needleOf } = await import("../src/internal/search/needle.ts")
+const { requiredLiterals } = await import("../src/internal/search/requiredLiterals.ts")
 
 const find = (pattern: string, text: string, options: PatternOptions): unknown =>
   Result.map(SearchPattern.make(pattern, options), (made) => made.find(text))

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { peekHeader } from "@pi-sessions/core/SessionReader"
 import { columnsOf } from "../src/CatalogSession.ts"
-import { NoHeader, peekColumns } from "../src/internal/peekColumns.ts"
+import { NoHeader, peekColumns } from "../src/internal/find/peekColumns.ts"
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 import * as SearchPattern from "../src/SearchPattern.ts"
-import { requiredLiterals } from "../src/internal/requiredLiterals.ts"
+import { requiredLiterals } from "../src/internal/search/requiredLiterals.ts"
 
 const make = (pattern: string, options: SearchPattern.PatternOptions = {}): SearchPattern.SearchPattern =>
   Result.getOrThrow(SearchPattern.make(pattern, options))

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
-import { type BytePair, DISTANCE_MAX, ScanMemory } from "../src/internal/byteScan.ts"
-import { mayMatch, needleOf } from "../src/internal/needle.ts"
+import { type BytePair, DISTANCE_MAX, ScanMemory } from "../src/internal/search/byteScan.ts"
+import { mayMatch, needleOf } from "../src/internal/search/needle.ts"
 import { spell } from "./support/searchModel.ts"
 
 const ALPHABET = Buffer.from('\\u/aAbBzZ "\u0000é')

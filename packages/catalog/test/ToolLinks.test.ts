@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
-import { Forest, ROOT } from "../src/internal/Forest.ts"
-import { NO_CALL, match } from "../src/internal/ToolLinks.ts"
-import { type MessageFacts } from "../src/internal/messageFacts.ts"
+import { Forest, ROOT } from "../src/internal/doctor/Forest.ts"
+import { NO_CALL, match } from "../src/internal/doctor/ToolLinks.ts"
+import { type MessageFacts } from "../src/internal/doctor/messageFacts.ts"
 
 const facts = (more: Partial<MessageFacts>): MessageFacts => {
   return {

@@ -5,8 +5,8 @@ import { stringAt } from "@pi-sessions/core/Json"
 import { SessionEntry, type SessionLine } from "@pi-sessions/core/SessionLine"
 import { type SessionFileError } from "@pi-sessions/session-file/SessionFileError"
 import { type SessionSource } from "@pi-sessions/session-file/SessionSource"
-import { type CatalogSession } from "../CatalogSession.ts"
-import { type SessionSummary } from "../SessionIndex.ts"
+import { type CatalogSession } from "../../CatalogSession.ts"
+import { type SessionSummary } from "../../SessionIndex.ts"
 
 /** Counts what Pi sees: entries that share a line with damage are not among it. */
 class Tally {

@@ -1,6 +1,6 @@
 /** The payload of an entry as Pi can read it, with all the text that was in it. */
 import { type Json, type JsonObject, isArray, isObject, objectAt, stringAt } from "@pi-sessions/core/Json"
-import * as blockFaults from "./blockFaults.ts"
+import * as blockFaults from "../doctor/blockFaults.ts"
 import {
   type FaultCode,
   type MessageFacts,
@@ -9,9 +9,9 @@ import {
   isSystemLike,
   mendedUsage,
   spokenBy
-} from "./messageFacts.ts"
-import { isLost, printed, readableTexts } from "./readableText.ts"
-import { mendedSystem } from "./systemFaults.ts"
+} from "../doctor/messageFacts.ts"
+import { isLost, printed, readableTexts } from "../doctor/readableText.ts"
+import { mendedSystem } from "../doctor/systemFaults.ts"
 
 /** Type of the custom entry, or custom message, that stands for one which Pi cannot read. */
 export const DAMAGED_ENTRY_TYPE = "pi-sessions.damaged"

@@ -1,4 +1,4 @@
-import type { CatalogSession } from "../CatalogSession.ts"
+import type { CatalogSession } from "../../CatalogSession.ts"
 
 /** Sessions that were forked from one another, each after the one it was forked from. */
 export type ForkFamily = ReadonlyArray<CatalogSession>

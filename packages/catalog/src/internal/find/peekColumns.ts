@@ -2,7 +2,7 @@
 import { type Json, isObject } from "@pi-sessions/core/Json"
 import { HeaderLine, SessionEntry, type SessionLine } from "@pi-sessions/core/SessionLine"
 import { SessionReader } from "@pi-sessions/core/SessionReader"
-import { type HeaderColumns, columnsOf } from "../CatalogSession.ts"
+import { type HeaderColumns, columnsOf } from "../../CatalogSession.ts"
 
 /** Why a file is no session. */
 export class NoHeader {

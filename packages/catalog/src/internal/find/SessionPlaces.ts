@@ -3,9 +3,9 @@ import * as Effect from "effect/Effect"
 import * as Path from "effect/Path"
 import * as PiEnvironment from "@pi-sessions/session-file/PiEnvironment"
 import { SessionFileError } from "@pi-sessions/session-file/SessionFileError"
-import { FileSurvey } from "../FileSurvey.ts"
-import { FILE_NAME as INDEX_NAME } from "../SessionIndex.ts"
-import { type OtherFile } from "../OtherFile.ts"
+import { FileSurvey } from "../../FileSurvey.ts"
+import { FILE_NAME as INDEX_NAME } from "../../SessionIndex.ts"
+import { type OtherFile } from "../../OtherFile.ts"
 
 /** What may be sessions, and what could not be looked into. Grows while the walk goes on. */
 export interface SessionPlaces {

@@ -1,8 +1,8 @@
 /** Ids for calls and results that lack the id which ties them. */
 import * as EntryId from "@pi-sessions/core/EntryId"
 import { type JsonObject, isArray, isObject, objectAt } from "@pi-sessions/core/Json"
-import { type ToolLinks } from "./ToolLinks.ts"
-import { type MessageFacts } from "./messageFacts.ts"
+import { type ToolLinks } from "../doctor/ToolLinks.ts"
+import { type MessageFacts } from "../doctor/messageFacts.ts"
 
 export interface CallIds {
   /** By index of the assistant's entry: the new ids of its calls, by their position among them. */

@@ -5,7 +5,7 @@ import * as Option from "effect/Option"
 import * as Path from "effect/Path"
 import type * as PlatformError from "effect/PlatformError"
 import { SessionFileError, fromPlatform } from "@pi-sessions/session-file/SessionFileError"
-import { type FileFacts, type FileHead, type Survey, type HeadReader } from "../FileFacts.ts"
+import { type FileFacts, type FileHead, type Survey, type HeadReader } from "../../FileFacts.ts"
 import * as Credentials from "./credentials.ts"
 import { HEAD_SIZES } from "./headSizes.ts"
 

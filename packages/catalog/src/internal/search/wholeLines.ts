@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import { MAX_LINE_BYTES } from "@pi-sessions/core/SessionLine"
 import { type SessionFileError } from "@pi-sessions/session-file/SessionFileError"
-import { type ByteSink, type SearchFiles } from "../SearchFiles.ts"
+import { type ByteSink, type SearchFiles } from "../../SearchFiles.ts"
 import { ScanMemory } from "./byteScan.ts"
 
 /** Pieces of this size stay in the processor's cache between reading and looking. */

@@ -1,8 +1,8 @@
 /** Where the sessions lie now that forks were made from: links lead there, and containers took the place of files. */
 import * as Effect from "effect/Effect"
 import * as Path from "effect/Path"
-import { type CatalogSession } from "../CatalogSession.ts"
-import { FileSurvey } from "../FileSurvey.ts"
+import { type CatalogSession } from "../../CatalogSession.ts"
+import { FileSurvey } from "../../FileSurvey.ts"
 
 /** By the path of a container: the files whose session it holds now. */
 export type Superseded = ReadonlyMap<string, ReadonlyArray<string>>

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import { SessionFileError } from "@pi-sessions/session-file/SessionFileError"
-import { type FileFacts, type FileHead, type Survey, type HeadReader } from "../FileFacts.ts"
+import { type FileFacts, type FileHead, type Survey, type HeadReader } from "../../FileFacts.ts"
 import * as Credentials from "./credentials.ts"
 import { HEAD_SIZES } from "./headSizes.ts"
 

@@ -2,7 +2,7 @@
  * Findings as they come. A damaged file may have one on each of a million lines: of each kind the first ones are kept, and
  * the last of those tells how many more there were.
  */
-import type { Finding } from "../SessionFinding.ts"
+import type { Finding } from "../../SessionFinding.ts"
 
 /** How many findings of one kind are kept. */
 export const KEPT = 1000

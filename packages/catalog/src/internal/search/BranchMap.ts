@@ -6,7 +6,7 @@ import * as Session from "@pi-sessions/core/Session"
 import { CURRENT_VERSION, versionOf } from "@pi-sessions/core/SessionHeader"
 import { HeaderLine, SessionEntry, type SessionLine, ValueLine } from "@pi-sessions/core/SessionLine"
 import { SessionTree } from "@pi-sessions/core/SessionTree"
-import type { BranchPosition } from "../SearchHit.ts"
+import type { BranchPosition } from "../../SearchHit.ts"
 
 /** From this version on entries have parents; before, they follow one another. */
 const TREE_VERSION = 2

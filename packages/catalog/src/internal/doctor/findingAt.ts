@@ -1,7 +1,7 @@
 /** Makes findings from the rules. */
 import { type SessionLine, SessionEntry } from "@pi-sessions/core/SessionLine"
-import { rules } from "../FindingRule.ts"
-import type { Code, Finding } from "../SessionFinding.ts"
+import { rules } from "../../FindingRule.ts"
+import type { Code, Finding } from "../../SessionFinding.ts"
 
 export interface Place {
   readonly line: number

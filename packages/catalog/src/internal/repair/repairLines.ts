@@ -5,8 +5,8 @@ import { isBlank, valueOf } from "@pi-sessions/core/LineValue"
 import * as Session from "@pi-sessions/core/Session"
 import { CURRENT_VERSION, versionOf } from "@pi-sessions/core/SessionHeader"
 import { HeaderLine, SessionEntry, type SessionLine } from "@pi-sessions/core/SessionLine"
-import type { Change } from "../RepairChange.ts"
-import { headerWithoutId, isByteOrderMark, isNothing, isTree } from "./SessionForm.ts"
+import type { Change } from "../../RepairChange.ts"
+import { headerWithoutId, isByteOrderMark, isNothing, isTree } from "../doctor/SessionForm.ts"
 import { asCustom } from "./mendedEntry.ts"
 
 /** Undefined when there is nothing that could be a session. */

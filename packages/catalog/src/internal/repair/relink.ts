@@ -7,7 +7,7 @@
  */
 import * as EntryId from "@pi-sessions/core/EntryId"
 import { type SessionEntry } from "@pi-sessions/core/SessionLine"
-import { ROOT } from "./Forest.ts"
+import { ROOT } from "../doctor/Forest.ts"
 
 export interface Relinked {
   readonly ids: ReadonlyArray<string>

@@ -1,5 +1,5 @@
-import type { HitLine } from "../SearchHit.ts"
-import type { TextRange } from "../SearchPattern.ts"
+import type { HitLine } from "../../SearchHit.ts"
+import type { TextRange } from "../../SearchPattern.ts"
 
 /** How many lines to give before and after those that hold a match. */
 export interface ContextLines {
