@@ -1,10 +1,9 @@
 /**
- * Looking at many files: names, sizes and times, first bytes. Ten thousand sessions are asked for in one call, since an
- * Effect for each of them would cost more than the system does.
+ * Reads names, sizes, times and first bytes of many files in one call. One Effect per file would cost more than the
+ * system calls (docs/adr/008-fast-reading.md).
  *
- * `layer` goes through Effect's FileSystem, so it works wherever that does. `layerNode` makes Node's own synchronous
- * calls in batches and lets others run between them: several times as fast. A file that is a directory, a pipe or a
- * device is told by its type and not read; opening a pipe does not wait for its writer.
+ * `layer` uses Effect's FileSystem. `layerNode` makes synchronous calls of Node in batches and yields between them; it is
+ * several times as fast. Neither reads directories, pipes or devices, or waits for the writer of a pipe.
  */
 import * as Context from "effect/Context"
 import * as Layer from "effect/Layer"

@@ -13,7 +13,8 @@ import { type CatalogSession, columnsOf } from "../src/CatalogSession.ts"
 import { type ByteSink, SearchFiles } from "../src/SearchFiles.ts"
 import type { SearchHit } from "../src/SearchHit.ts"
 import * as SearchPattern from "../src/SearchPattern.ts"
-import { type SearchFilter, type SearchNote, type SearchQuery, SessionSearch } from "../src/SessionSearch.ts"
+import type { SearchFilter, SearchNote, SearchQuery } from "../src/SearchQuery.ts"
+import { SessionSearch } from "../src/SessionSearch.ts"
 
 const fixtures = Path.resolve(import.meta.dirname, "../../../fixtures")
 

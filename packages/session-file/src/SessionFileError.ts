@@ -24,9 +24,9 @@ export const fromPlatform =
 export const explain = (error: PlatformError.PlatformError): string => {
   switch (error.reason._tag) {
     case "NotFound":
-      return "no such file or directory"
+      return reasons.ENOENT
     case "PermissionDenied":
-      return "permission denied"
+      return reasons.EACCES
     case "Unknown": {
       // Effect has no tag for it, and keeps the system's own words in the cause.
       const { cause } = error.reason
@@ -38,17 +38,27 @@ export const explain = (error: PlatformError.PlatformError): string => {
       // Effect has one tag for several, and its message names a function of ours.
       const { cause } = error.reason
       const code = cause instanceof Error && "code" in cause ? String(cause.code) : ""
-      return PLACES[code] ?? error.message
+      return reasonOfCode(code) ?? error.message
     }
   }
 }
 
-const PLACES: { readonly [code: string]: string } = {
+/** Messages for error codes of the file system. */
+export const reasons = {
+  ENOENT: "no such file or directory",
+  EACCES: "permission denied",
+  EPERM: "permission denied",
   EEXIST: "something else is there already, or in the place of its directory",
   EISDIR: "it is a directory; give a file",
   ENOTDIR: "it is a file, or lies below one; give a directory",
-  ELOOP: "its symbolic links lead round in a circle"
+  ELOOP: "its symbolic links lead round in a circle",
+  ENXIO: "no regular file"
 }
+
+const table: { readonly [code: string]: string | undefined } = reasons
+
+/** The message for an error code; undefined if there is none. */
+export const reasonOfCode = (code: string): string | undefined => table[code]
 
 /** The file has no header, so it is no Pi session; nothing was changed. */
 export class NotASession extends Schema.TaggedError<NotASession>()("NotASession", {

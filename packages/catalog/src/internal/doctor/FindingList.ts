@@ -1,10 +1,7 @@
-/**
- * Findings as they come. A damaged file may have one on each of a million lines: of each kind the first ones are kept, and
- * the last of those tells how many more there were.
- */
+/** Collects findings. Keeps the first 1,000 of each kind and counts the others, since every line may have one. */
 import type { Finding } from "../../SessionFinding.ts"
 
-/** How many findings of one kind are kept. */
+/** Number of findings of one kind that are kept. */
 export const KEPT = 1000
 
 interface Group {
@@ -15,10 +12,9 @@ interface Group {
 
 export class FindingList {
   #order = 0
-  /** By what a report counts: code, severity, and whether there is a mend. */
+  /** By code, severity, and whether a repair exists, as reports count them. */
   readonly #groups = new Map<string, Group>()
 
-  /** Takes the next finding. */
   push(finding: Finding): void {
     const { code, line, mend, severity } = finding
     const kind = `${code} ${severity} ${mend === null}`
@@ -32,7 +28,7 @@ export class FindingList {
     }
   }
 
-  /** What was kept, in file order. */
+  /** The kept findings in file order. */
   inFileOrder(): ReadonlyArray<Finding> {
     const all: Array<Group["kept"][number]> = []
     for (const { kept, lastLine, more } of this.#groups.values()) {

@@ -1,10 +1,10 @@
-/** Entries by their place in the file, and who descends from whom: each question answered in constant time. */
+/** Parents and ancestors of entries, by index in the file. Each question takes constant time. */
 import { type SessionTree } from "@pi-sessions/core/SessionTree"
 
-/** In `parents`: no parent. */
+/** Index in `parents` of an entry without a parent. */
 export const ROOT = -1
 
-/** The parents that a tree gives its entries, by index, circles cut where it cuts them. */
+/** The parent of each entry of a tree, by index. Cycles are cut where the tree cuts them. */
 export const parentsOf = (tree: SessionTree): Int32Array => {
   const entries = tree.getEntries()
   const indexById = new Map<string, number>()
@@ -22,11 +22,11 @@ export const parentsOf = (tree: SessionTree): Int32Array => {
 
 export class Forest {
   readonly parents: Int32Array
-  /** When a walk through all trees enters an entry, and when it leaves it. */
+  /** The times at which a depth-first walk enters and leaves each entry. */
   readonly #entered: Int32Array
   readonly #left: Int32Array
 
-  /** There must be no circles in `parents`. */
+  /** `parents` must not contain cycles. */
   constructor(parents: Int32Array) {
     const count = parents.length
     this.parents = parents
@@ -49,7 +49,7 @@ export class Forest {
           index = firstChild[index]!
           continue
         }
-        // Up until there is a sibling to go on with.
+        // Go up to the next sibling.
         for (;;) {
           this.#left[index] = time
           if (index === root || nextSibling[index] !== ROOT) break
@@ -60,7 +60,7 @@ export class Forest {
     }
   }
 
-  /** An entry is no ancestor of itself. */
+  /** An entry is not its own ancestor. */
   isAncestor(ancestor: number, of: number): boolean {
     return (
       ancestor !== of && this.#entered[ancestor]! <= this.#entered[of]! && this.#entered[of]! < this.#left[ancestor]!
@@ -71,7 +71,7 @@ export class Forest {
     return this.#left[index]! > this.#entered[index]! + 1
   }
 
-  /** All indexes, each after its parent, and after it at once all that descend from it. */
+  /** All indexes in depth-first order: each is followed by its descendants. */
   downwards(): Int32Array {
     const order = new Int32Array(this.parents.length)
     for (let index = 0; index < order.length; index++) order[this.#entered[index]!] = index

@@ -1,23 +1,23 @@
 /**
- * From which entry on the results that a compaction keeps have their calls.
+ * Finds the first entry that a compaction must keep so that all kept results have their calls.
  *
- * A session may have as many compactions as entries, each keeping most of what is before it. Every entry therefore has a
- * pointer far up its branch, with the topmost call of the results on the way: a question takes a logarithmic number of
- * steps for each pair that lies across, not a walk along the branch.
+ * A session may have as many compactions as entries, each keeping most of the entries before it. Every entry therefore has
+ * a skip pointer up its branch, with the topmost call on the way: a query takes O(log n) steps per pair that crosses the
+ * boundary, instead of a walk along the branch.
  */
 import { type Forest, ROOT } from "./Forest.ts"
 import { NO_CALL, type ToolLinks } from "./ToolLinks.ts"
 
-/** Deeper than any entry. */
+/** Greater than any depth. */
 const NONE = 0x7fffffff
 
 interface Pointers {
   readonly depth: Int32Array
-  /** An ancestor; a root's is the root itself. */
+  /** A far ancestor; a root points to itself. */
   readonly far: Int32Array
-  /** Least depth of the call that an entry answers; `NONE` without one. */
+  /** Depth of the call that an entry answers; `NONE` without one. */
   readonly own: Int32Array
-  /** The least `own` from an entry up to `far`, without `far`. */
+  /** The least `own` from an entry up to `far`, exclusive. */
   readonly least: Int32Array
 }
 
@@ -25,7 +25,7 @@ export class KeptPairs {
   readonly forest: Forest
   readonly #links: ToolLinks
   #pointers: Pointers | undefined
-  /** Steps taken, for tests of the cost. */
+  /** Steps so far, for tests. */
   steps = 0
 
   constructor(forest: Forest, links: ToolLinks) {
@@ -33,7 +33,7 @@ export class KeptPairs {
     this.#links = links
   }
 
-  /** `first` itself, or the call above it that a result between the two answers, as far up as that leads. */
+  /** The first entry to keep: `first`, or a call above it that a result between it and `below` answers, transitively. */
   wholeFrom(first: number, below: number): number {
     const { depth } = (this.#pointers ??= this.#made())
     const parent = this.forest.parents[below]!
@@ -43,7 +43,7 @@ export class KeptPairs {
     return from
   }
 
-  /** Goes up to a depth: the entry there, and the least `own` on the way, both ends included. */
+  /** Goes up to a depth. Returns the entry there, and the least `own` on the way, inclusive. */
   #climb(start: number, to: number): readonly [at: number, least: number] {
     const { depth, far, least, own } = (this.#pointers ??= this.#made())
     let at = start
@@ -73,7 +73,7 @@ export class KeptPairs {
       }
       depth[at] = depth[parent]! + 1
       const beyond = far[parent]!
-      // Lengths as in skew binary numbers: each pointer is as long as the two before it together, plus one.
+      // Skew binary lengths: a pointer is as long as the two before it together, plus one.
       const gap = depth[parent]! - depth[beyond]!
       const joins = gap === depth[beyond]! - depth[far[beyond]!]!
       far[at] = joins ? far[beyond]! : parent

@@ -1,16 +1,17 @@
-/** What becomes of a value on its way through a Pi: what the request holds of it, and what counting its tokens does. */
+/** What each Pi does with a value: in the request, and where it counts tokens. */
 import { type PiProfile } from "@pi-sessions/core/PiProfile"
 
-/** From the worst to the best. `loses`: text that can be read is left out, or replaced, without a word. */
+/** What the request does with a value. `loses`: readable text is silently omitted or replaced. */
 export type Sends = "crashes" | "missends" | "loses" | "reads"
 
+/** Worst first. */
 const WORST: ReadonlyArray<Sends> = ["crashes", "missends", "loses", "reads"]
 
 export interface Reading {
   readonly sends: Sends
-  /** 1.5 fails where it counts the tokens of its text for a request. */
+  /** 1.5 fails when it counts the tokens for a request. */
   readonly counts: boolean
-  /** Pi fails where it counts the tokens of its text before a prompt. */
+  /** Pi fails when it counts the tokens before a prompt. */
   readonly estimates: boolean
 }
 
@@ -18,7 +19,7 @@ export type Readings = { readonly [version in PiProfile]: Reading }
 
 export const reading = (sends: Sends, counts = false, estimates = false): Reading => ({ sends, counts, estimates })
 
-/** The same in both Pis; only 1.5 counts tokens for a request. */
+/** The same reading in both Pis, but only 1.5 counts tokens for a request. */
 export const inBoth = (sends: Sends, counts = false, estimates = false): Readings => ({
   "0.78": reading(sends, false, estimates),
   "1.5": reading(sends, counts, estimates)
@@ -32,7 +33,7 @@ const worseOf = (a: Reading, b: Reading): Reading => ({
   estimates: a.estimates || b.estimates
 })
 
-/** What becomes of two values together. */
+/** The combined reading of two values. */
 export const worse = (a: Readings, b: Readings): Readings => ({
   "0.78": worseOf(a["0.78"], b["0.78"]),
   "1.5": worseOf(a["1.5"], b["1.5"])

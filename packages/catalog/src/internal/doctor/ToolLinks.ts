@@ -1,24 +1,24 @@
-/** Which result answers which call, along the branches of a session. */
+/** Matches tool results with calls along the branches of a session. */
 import { type Forest, ROOT } from "./Forest.ts"
 import { type MessageFacts, type ToolCall } from "./messageFacts.ts"
 
-/** In `callOf`: no call. */
+/** Value in `callOf` of an entry that answers no call. */
 export const NO_CALL = -1
 
-/** A call, by the assistant's entry and its position among the calls there. */
+/** A call: the index of the assistant's entry, and its position among the calls there. */
 export interface CallPlace {
   readonly entry: number
   readonly position: number
 }
 
 export interface ToolLinks {
-  /** By index of the result's entry: index of the assistant's entry whose call it answers. */
+  /** By index of a result: index of the assistant's entry with its call. */
   readonly callOf: Int32Array
-  /** Results that Pi would send without a call. */
+  /** Results that Pi would send without their call. */
   readonly orphans: ReadonlyMap<number, "orphan-result" | "failed-turn-result">
-  /** Calls that no result answers on any branch, by the assistant's entry. */
+  /** Ids of calls without a result on any branch, by index of the assistant's entry. */
   readonly unanswered: ReadonlyMap<number, ReadonlyArray<string>>
-  /** Results that answer a call by their place, since one of the two has lost its id. */
+  /** Results that are matched with a call by position, because one of the two lost its id. */
   readonly byPlace: ReadonlyMap<number, CallPlace>
 }
 
@@ -48,11 +48,11 @@ export const match = (facts: Facts, forest: Forest): ToolLinks => {
   }
 }
 
-/** By the assistant's entry, how often each id of its calls is still open. */
+/** By index of the assistant's entry: the number of open calls for each id. */
 type OpenCalls = Map<number, Map<string, number>>
 
 const matchedById = (facts: Facts, forest: Forest, order: Int32Array) => {
-  /** By call id, the callers above the entry that the walk has come to, and some that it has left. */
+  /** By call id: the callers above the current entry, and some from branches that the walk has left. */
   const callers = new Map<string, Array<number>>()
   const open: OpenCalls = new Map()
   const callOf = new Int32Array(facts.length).fill(NO_CALL)
@@ -85,15 +85,15 @@ const matchedById = (facts: Facts, forest: Forest, order: Int32Array) => {
   return { callOf, open, orphans }
 }
 
-/** On the way down a branch: the last assistant's entry, and how many of its open calls have got a result by place. */
-interface Way {
+/** State of a walk down a branch: the last assistant's entry, and how many of its calls were matched by position. */
+interface LastCaller {
   readonly caller: number
   readonly taken: number
 }
 
 /**
- * Results without a call answer the calls of the turn before them whose results are missing, in order, where one of the
- * two lacks its id and the tools do not differ.
+ * Matches results without a call with the open calls of the turn before them, in order, if one of the two lacks its id and
+ * the tool names do not differ.
  */
 const placed = (
   facts: Facts,
@@ -108,14 +108,14 @@ const placed = (
       fact?.calls.some(({ id }) => id === null) === true || (fact?.resultOf === null && orphans.has(index))
   )
   if (!isLost) return found
-  const ways: Array<Way | undefined> = Array.from({ length: facts.length })
+  const lastCallers: Array<LastCaller | undefined> = Array.from({ length: facts.length })
   const openOf = new Map<number, ReadonlyArray<number>>()
   for (const index of order) {
     const fact = facts[index]
     const parent = forest.parents[index]!
-    const above = parent === ROOT ? undefined : ways[parent]
-    if (fact === undefined || (fact.calls.length === 0 && fact.resultOf !== undefined)) ways[index] = above
-    else if (fact.calls.length > 0 && !fact.failed) ways[index] = { caller: index, taken: 0 }
+    const above = parent === ROOT ? undefined : lastCallers[parent]
+    if (fact === undefined || (fact.calls.length === 0 && fact.resultOf !== undefined)) lastCallers[index] = above
+    else if (fact.calls.length > 0 && !fact.failed) lastCallers[index] = { caller: index, taken: 0 }
     if (!orphans.has(index) || above === undefined || fact === undefined) continue
     const { caller, taken } = above
     const calls = facts[caller]?.calls ?? []
@@ -125,7 +125,7 @@ const placed = (
     const call = position === undefined ? undefined : calls[position]
     if (position === undefined || call === undefined || !isPair(fact, call)) continue
     found.set(index, { entry: caller, position })
-    ways[index] = { caller, taken: taken + 1 }
+    lastCallers[index] = { caller, taken: taken + 1 }
   }
   return found
 }
@@ -148,7 +148,7 @@ const answer = (unanswered: OpenCalls, caller: number, id: string): void => {
   if (open.size === 0) unanswered.delete(caller)
 }
 
-/** The nearest caller above an entry. The walk goes down, so those that it has left do not come back. */
+/** The nearest caller above an entry. Removes callers on branches that the walk has left, since it does not return there. */
 const nearest = (callers: Array<number> | undefined, below: number, forest: Forest): number | undefined => {
   if (callers === undefined) return undefined
   while (callers.length > 0 && !forest.isAncestor(callers.at(-1)!, below)) callers.pop()

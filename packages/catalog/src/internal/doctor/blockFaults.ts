@@ -1,12 +1,12 @@
 /**
- * What is wrong with the blocks of a content, what each Pi does with it, and the blocks that Pi can read.
+ * Finds and repairs faults in the blocks of a content, and says what each Pi does with them.
  *
- * What Pi does was read from its code (the conversion to a request, with the session's own model) and is held against
- * the real Pis by the tests, for each wrong value in each field.
+ * The reactions follow Pi's conversion of a session to a request. Tests compare them with the real Pis for every wrong value
+ * in every field.
  */
 import { type Json, type JsonObject, isArray, isObject } from "@pi-sessions/core/Json"
 import { type Reading, type Readings, type Sends, each, inBoth, reading, worse } from "./PiReading.ts"
-import { isLost, printed, readableTexts } from "./readableText.ts"
+import { isAbsent, isLost, printed, readableTexts } from "./readableText.ts"
 
 export type BlockCode = "null-block" | "unknown-block" | "empty-block" | "odd-text" | "broken-call" | "missing-call-id"
 
@@ -15,13 +15,13 @@ export interface BlockFault {
   readonly reads: Readings
 }
 
-/** Whose content it is; `custom` is a custom_message's. */
+/** The role of the message with the content; `custom` for a custom_message. */
 export type ContentRole = "user" | "assistant" | "toolResult" | "custom"
 
 const fault = (code: BlockCode, reads: Readings): BlockFault => ({ code, reads })
 
-/** One fault of each kind, with the worst that any of its blocks leads to. */
-export const look = (role: ContentRole, failed: boolean, content: ReadonlyArray<Json>): ReadonlyArray<BlockFault> => {
+/** The faults of a content: one of each kind, with the worst reaction to any of its blocks. */
+export const faultsIn = (role: ContentRole, failed: boolean, content: ReadonlyArray<Json>): ReadonlyArray<BlockFault> => {
   let found: Map<BlockCode, BlockFault> | undefined
   for (const block of content) {
     for (const one of faultsOf(role, failed, block)) {
@@ -42,11 +42,10 @@ const faultsOf = (role: ContentRole, failed: boolean, block: Json): ReadonlyArra
   const isImage = isObject(block) && block["type"] === "image"
   if (isImage || (role !== "toolResult" && isImageLike(block))) return imageFault(block)
   const lost = isLost(block, "") ? "loses" : "reads"
-  // Pi takes whatever is no text for an image where a person speaks; of a result it leaves it out.
+  // Pi sends any block that is not text as an image in user messages, and omits it in tool results.
   return [fault("unknown-block", role === "toolResult" ? inBoth(lost) : inBoth(imageSends(block)))]
 }
 
-const isNothing = (value: Json | undefined): boolean => value === undefined || value === null
 
 const isName = (value: Json | undefined): boolean => typeof value === "string" && value !== ""
 
@@ -64,19 +63,19 @@ const imageSends = (block: Json): Sends => {
 
 const textFault = (role: ContentRole, failed: boolean, text: Json | undefined): ReadonlyArray<BlockFault> => {
   if (typeof text === "string") return NONE
-  return [fault(isNothing(text) ? "empty-block" : "odd-text", textReads(role, failed, text))]
+  return [fault(isAbsent(text) ? "empty-block" : "odd-text", textReads(role, failed, text))]
 }
 
-/** Of a text that is none. */
+/** Reactions to a text that is not a string. */
 const textReads = (role: ContentRole, failed: boolean, text: Json | undefined): Readings => {
-  const none = isNothing(text)
+  const none = isAbsent(text)
   if (role === "assistant") return failed ? inBoth("reads", none, none) : inBoth("crashes", none, none)
   if (role !== "toolResult") return each(reading("crashes"), none ? reading("crashes") : spokenReads(text))
   const joined = none ? "" : printed(text)
   return inBoth(joined === undefined ? "crashes" : isLost(text, joined) ? "loses" : "reads", none)
 }
 
-/** 1.5 leaves out a text without a length, and fails on one with a length. */
+/** 1.5 omits a text without a length, and fails on one with a length. */
 const spokenReads = (text: Json | undefined): Reading => {
   const length = isArray(text) ? text.length : isObject(text ?? null) ? Number(lengthOf(text)) : 0
   return reading(length > 0 ? "crashes" : isLost(text, "") ? "loses" : "reads")
@@ -87,18 +86,18 @@ const lengthOf = (value: Json | undefined): Json | undefined => {
   return typeof length === "number" || typeof length === "string" ? length : undefined
 }
 
-/** Blocks that only an assistant's message has. */
+/** Faults of blocks in an assistant's message. */
 const answerFault = (failed: boolean, block: Json): ReadonlyArray<BlockFault> => {
   const type = isObject(block) ? block["type"] : undefined
   if (isObject(block) && type === "thinking") return thinkingFault(failed, block)
   if (isObject(block) && type === "toolCall") return callFaults(failed, block)
-  const isNameless = !isObject(block) || isNothing(block["name"])
+  const isNameless = !isObject(block) || isAbsent(block["name"])
   if (isArray(block)) return [fault("unknown-block", nestedReads(failed, block))]
   const sends = !failed && isLost(block, "") ? "loses" : "reads"
   return [fault("unknown-block", inBoth(sends, isNameless))]
 }
 
-/** Pi takes the blocks of a list within an answer for blocks of the answer, but no list within that list. */
+/** Pi flattens a list of blocks within an answer, but not lists within that list. */
 const nestedReads = (failed: boolean, blocks: ReadonlyArray<Json>): Readings => {
   let reads = inBoth("reads", true)
   if (failed) return reads
@@ -113,13 +112,13 @@ const thinkingFault = (failed: boolean, block: JsonObject): ReadonlyArray<BlockF
   const { redacted, thinking, thinkingSignature } = block
   const faults: Array<BlockFault> = []
   if (typeof thinking !== "string") {
-    const none = isNothing(thinking)
+    const none = isAbsent(thinking)
     const isKept = Boolean(redacted) || Boolean(thinkingSignature)
     const isTrimmed = isKept ? !failed : Boolean(thinking)
     const sends = isTrimmed ? "crashes" : !failed && isLost(thinking, "") ? "loses" : "reads"
     faults.push(fault(none ? "empty-block" : "odd-text", inBoth(sends, none, none)))
   } else if (isArray(thinkingSignature) && thinkingSignature.length > 0 && thinking.trim() !== "" && !failed) {
-    // 0.78 takes it for the name of a member.
+    // 0.78 uses it as a key.
     if (printed(thinkingSignature) === undefined)
       faults.push(fault("odd-text", each(reading("crashes"), reading("reads"))))
   }
@@ -131,19 +130,19 @@ const callFaults = (failed: boolean, call: JsonObject): ReadonlyArray<BlockFault
   const faults: Array<BlockFault> = []
   if (!isName(id)) faults.push(fault("missing-call-id", inBoth(failed ? "reads" : "missends")))
   if (isName(name) && given !== undefined) return faults
-  const isCounted = isNothing(name) || given === undefined
+  const isCounted = isAbsent(name) || given === undefined
   faults.push(fault("broken-call", inBoth(failed ? "reads" : "missends", isCounted, isCounted)))
   return faults
 }
 
-/** What stands for the name of a tool that a call does not name. */
+/** Replaces a missing tool name. */
 const UNNAMED = "unknown"
 
-/** The blocks that Pi can read, with all the text there is. */
+/** The content as blocks that Pi can read, with all readable text. */
 export const mended = (role: ContentRole, content: ReadonlyArray<Json>): ReadonlyArray<Json> =>
   content.flatMap((block) => (faultsOf(role, false, block).length === 0 ? [block] : mendedBlock(role, block)))
 
-/** Any value as blocks of text, one for each text in it. */
+/** Converts any value to blocks of text, one for each readable text in it. */
 export const asText = (value: Json | undefined): ReadonlyArray<Json> =>
   readableTexts(value).map((text) => ({ type: "text", text }))
 
@@ -161,7 +160,7 @@ const mendedBlock = (role: ContentRole, block: Json): ReadonlyArray<Json> => {
   return asText(block)
 }
 
-/** A call, or what was one before its type was lost. */
+/** Whether a block is a call, or was one before it lost its type. */
 export const isCallLike = (block: JsonObject): boolean => {
   const { arguments: given, id, name, type } = block
   return type === "toolCall" || (isName(id) && isName(name) && given !== undefined && isObject(given))

@@ -1,4 +1,4 @@
-/** Whether a compaction keeps what it says it keeps, and whole. */
+/** Checks the entries that a compaction keeps: the first must be before it, and calls must be kept with their results. */
 import * as EntryId from "@pi-sessions/core/EntryId"
 import { type SessionEntry } from "@pi-sessions/core/SessionLine"
 import { type Forest, ROOT } from "./Forest.ts"
@@ -7,19 +7,19 @@ import { type KeptPairs } from "./KeptPairs.ts"
 export interface CompactionFault {
   readonly code: "unknown-first-kept" | "split-tool-pair"
   readonly message: string
-  /** Index of the entry from which on things should be kept; `ROOT` for none. */
+  /** Index of the first entry to keep; `ROOT` for none. */
   readonly keepFrom: number
 }
 
-/** How entries are found by id. */
+/** Entries and their indexes by id. */
 interface Lookup {
   readonly indexOf: (id: string) => number | undefined
   readonly entries: ReadonlyArray<SessionEntry>
 }
 
 /**
- * Undefined when there is no fault. A compaction that keeps itself keeps nothing (1.5); so does one that does not say,
- * which is what becomes of version 1 where nothing was kept.
+ * The fault of a compaction; undefined if it has none. A compaction that names itself keeps nothing (1.5); so does one
+ * without a first kept entry, which a migrated version 1 may have.
  */
 export const compactionFault = (
   entry: SessionEntry,
@@ -46,7 +46,7 @@ export const compactionFault = (
   return { code: "split-tool-pair", message: "it keeps a tool's result, and not the call", keepFrom }
 }
 
-/** The last turn of a person above an entry, without going past an earlier compaction. */
+/** The last user message above an entry, but not above an earlier compaction. */
 const lastTurn = (index: number, entries: ReadonlyArray<SessionEntry>, forest: Forest): number => {
   let last = ROOT
   for (const at of forest.up(forest.parents[index]!)) {

@@ -1,4 +1,4 @@
-/** What is to be said of messages and tools. What stands outside of the context waits until someone goes back there. */
+/** Findings in messages and tool calls. A fault outside of the context harms no Pi until the user returns to that branch. */
 import * as EntryId from "@pi-sessions/core/EntryId"
 import { type Json, type JsonObject, objectAt } from "@pi-sessions/core/Json"
 import type * as Session from "@pi-sessions/core/Session"
@@ -21,8 +21,8 @@ import {
   type FaultCode,
   type MessageFacts,
   type RoleOf,
+  factsOf,
   isUncountable,
-  look,
   roleAmong
 } from "./messageFacts.ts"
 
@@ -51,7 +51,7 @@ const SAYS: { readonly [fault in FaultCode]: string } = {
   "broken-edit": "a context edit without a replacement that could be sent"
 }
 
-/** What is asked of messages here, so that a long session is decoded once and not kept. */
+/** Decodes each message once and keeps the few members that are needed later, because sessions are large. */
 class Outlines {
   readonly #messages = new Map<SessionEntry, JsonObject>()
   readonly #roleOf: RoleOf
@@ -60,16 +60,16 @@ class Outlines {
     this.#roleOf = roleOf
   }
 
-  /** `messageFacts.look`, which remembers what else is asked of a message. */
-  look(entry: SessionEntry): MessageFacts | undefined {
-    if (entry.type !== "message") return look(entry, this.#roleOf)
+  /** The facts of an entry. Keeps what `messagesOf` needs. */
+  factsOf(entry: SessionEntry): MessageFacts | undefined {
+    if (entry.type !== "message") return factsOf(entry, this.#roleOf)
     const payload = entry.decode()
     const message = objectAt(payload, "message")
     if (message !== undefined) {
       const { role, stopReason, timestamp, usage } = message
       this.#messages.set(entry, { role, stopReason, timestamp, usage })
     }
-    return look(entry, this.#roleOf, payload)
+    return factsOf(entry, this.#roleOf, payload)
   }
 
   readonly messagesOf: SessionContext.MessagesOf = (entry, profile) => {
@@ -86,7 +86,7 @@ const OLDER = { does: "reads", says: "asks only the last answer for its tokens" 
 const UNSENT = both("reads", "does not send the turn, which failed, and does not ask for its tokens")
 const UNADDED = both("reads", "does not ask for the rest where there is a total")
 const COUNTS = { does: "crashes", says: "fails where it counts the tokens of its text" } as const
-const TOLD = { does: "reads", says: "does not look at it closely, for a later answer tells the tokens" } as const
+const UNCOUNTED = { does: "reads", says: "does not look at it closely, for a later answer tells the tokens" } as const
 const UNAPPLIED = both("reads", "does not apply it to anything that it sends")
 const PAST = both("reads", "looks only at the error of the last turn")
 const UNNAMED = both("reads", "does not ask for it, for the branch names another model later")
@@ -95,28 +95,28 @@ const NOTHING_LOST = { does: "reads", says: "leaves it out; there is no text in 
 const LOSES = { does: "loses", says: "leaves out its text without a word" } as const
 const FAILS = { does: "crashes", says: "fails where it reads it" } as const
 
-/** What the findings of an entry hang on besides the entry itself. */
-interface Scene {
+/** What a finding depends on besides its entry. */
+interface Surroundings {
   readonly onBranch: ReadonlySet<SessionEntry>
-  /** By version, the entries that stand for the branch, and of them those that a Pi sends something of. */
+  /** By version: the entries that Pi selects from the branch, and those of them that it sends. */
   readonly selected: EntriesOf
   readonly sent: EntriesOf
   readonly closely: CloselyRead
-  /** The edits that 1.5 applies, each with its target. */
+  /** Context edits that 1.5 applies, with their targets. */
   readonly applied: ReadonlyMap<SessionEntry, SessionEntry>
-  /** The entry that says which model the branch goes on with. */
+  /** The entry that sets the model of the next turn. */
   readonly model: SessionEntry | undefined
   readonly firstAnswer: SessionEntry | undefined
   readonly lastAnswer: SessionEntry | undefined
-  /** The answer that 0.78 asks for its tokens besides the last one. */
-  readonly toldAnswer: SessionEntry | undefined
+  /** The answer besides the last one whose usage 0.78 reads. */
+  readonly earlierAnswer: SessionEntry | undefined
 }
 
 type EntriesOf = { readonly [version in PiProfile]: ReadonlySet<SessionEntry> }
 
-const sceneOf = (tree: SessionTree, messagesOf: SessionContext.MessagesOf): Scene => {
+const surroundingsIn = (tree: SessionTree, messagesOf: SessionContext.MessagesOf): Surroundings => {
   const branch = tree.getBranch()
-  // 1.5 leaves out what a context edit took away.
+  // 1.5 omits messages that a context edit removed.
   const items = {
     "0.78": SessionContext.project(branch, "0.78", messagesOf),
     "1.5": SessionContext.project(branch, "1.5", messagesOf)
@@ -134,30 +134,30 @@ const sceneOf = (tree: SessionTree, messagesOf: SessionContext.MessagesOf): Scen
     model: branch.findLast(({ role, type }) => type === "model_change" || role === "assistant"),
     firstAnswer: tree.getEntries().find(({ role }) => role === "assistant"),
     lastAnswer: branch.findLast((entry) => entry.role === "assistant" && sent["0.78"].has(entry)),
-    toldAnswer: countedTokens.askedInstead(items["0.78"])
+    earlierAnswer: countedTokens.askedInstead(items["0.78"])
   }
 }
 
 export const contentFindings = ({ tree }: Session.Session, findings: FindingList): void => {
   const entries = tree.getEntries()
   const outlines = new Outlines(roleAmong((id) => tree.getEntry(id)))
-  const facts = entries.map((entry) => outlines.look(entry))
+  const facts = entries.map((entry) => outlines.factsOf(entry))
   const forest = new Forest(parentsOf(tree))
   const links = match(facts, forest)
   const pairs = new KeptPairs(forest, links)
-  const scene = sceneOf(tree, outlines.messagesOf)
-  const { onBranch, sent } = scene
+  const surroundings = surroundingsIn(tree, outlines.messagesOf)
+  const { onBranch, sent } = surroundings
   const indexes = new Map(entries.flatMap(({ id }, index) => (id === null ? [] : [[id, index] as const])))
   const lookup = { entries, indexOf: (id: string) => indexes.get(id) }
   for (const [index, entry] of entries.entries()) {
     const fact = facts[index]
-    for (const fault of fact?.faults ?? []) findings.push(faultFinding(fault, entry, fact?.failed === true, scene))
+    for (const fault of fact?.faults ?? []) findings.push(faultFinding(fault, entry, fact?.failed === true, surroundings))
     if (fact?.resultOf === null && links.byPlace.has(index))
       findings.push(
         finding("missing-call-id", entry, "a tool's result without the id of its call, or with an empty one", sent)
       )
     const orphan = links.orphans.get(index)
-    // One that nothing hangs on is where a repair would put it.
+    // A result without descendants outside of the branch is already where a repair would move it.
     const stays = !onBranch.has(entry) && !forest.hasChildren(index)
     if (orphan !== undefined)
       findings.push(finding(orphan, entry, orphanSays(fact, orphan), sent, stays ? { mend: null } : {}))
@@ -172,24 +172,24 @@ export const contentFindings = ({ tree }: Session.Session, findings: FindingList
 
 const SUMMARIES: ReadonlySet<Code> = new Set(["missing-summary", "odd-summary"])
 
-/** `asked`: the entries that a Pi comes across. Where neither stumbles as things are, it is worth a warning. */
+/** `reached`: the entries that each Pi processes. An error that harms neither Pi at present becomes a warning or note. */
 const finding = (
   code: Code,
   entry: SessionEntry,
   message: string,
-  asked: EntriesOf,
+  reached: EntriesOf,
   here: Partial<Pick<Finding, "pi" | "mend">> = {}
 ): Finding => {
   const rule = { ...rules[code], ...here }
-  const reaction = (version: PiProfile) => (asked[version].has(entry) ? rule.pi[version] : DORMANT[version])
+  const reaction = (version: PiProfile) => (reached[version].has(entry) ? rule.pi[version] : DORMANT[version])
   const pi = { "0.78": reaction("0.78"), "1.5": reaction("1.5") }
   const isHarmless = pi["0.78"].does === "reads" && pi["1.5"].does === "reads"
   const severity = isHarmless && rule.severity === "error" ? (rule.mend === null ? "note" : "warning") : rule.severity
   return findingAt(code, placeOf(entry), message, { severity, pi, mend: rule.mend })
 }
 
-const faultFinding = (fault: Fault, entry: SessionEntry, failed: boolean, scene: Scene): Finding => {
-  const { applied, closely, firstAnswer, lastAnswer, model, onBranch, selected, sent, toldAnswer } = scene
+const faultFinding = (fault: Fault, entry: SessionEntry, failed: boolean, surroundings: Surroundings): Finding => {
+  const { applied, closely, earlierAnswer, firstAnswer, lastAnswer, model, onBranch, selected, sent } = surroundings
   const { code } = fault
   const says = SAYS[code]
   switch (code) {
@@ -211,7 +211,7 @@ const faultFinding = (fault: Fault, entry: SessionEntry, failed: boolean, scene:
     case "missing-usage":
     case "odd-usage": {
       const isAsked = code === "missing-usage" || hasUncountableUsage(entry)
-      const isLast = entry === lastAnswer || entry === toldAnswer
+      const isLast = entry === lastAnswer || entry === earlierAnswer
       return finding(code, entry, says, sent, isAsked ? usagePi(failed, isLast) : { pi: UNADDED })
     }
     default: {
@@ -240,19 +240,19 @@ const orphanSays = (fact: MessageFacts | undefined, orphan: "orphan-result" | "f
     : `the result of ${call}, which was made in a turn that failed or was aborted`
 }
 
-/** 0.78 asks for the tokens of the last answer only, neither asks for those of a turn that failed. */
+/** 0.78 reads the usage of the last answer only. Neither Pi reads that of a failed turn. */
 const usagePi = (failed: boolean, isLastAnswer: boolean): Partial<Pick<Finding, "pi">> => {
   if (failed) return { pi: UNSENT }
   return isLastAnswer ? {} : { pi: { "0.78": OLDER, "1.5": rules["missing-usage"].pi["1.5"] } }
 }
 
-/** On its way to the first answer, 0.78 asks every message for its role. */
+/** 0.78 reads the role of every message before the first answer, on all branches. */
 const offBranch = (early: boolean): Partial<Finding> => {
   const { pi } = rules["missing-message"]
   return early ? { pi: { "0.78": pi["0.78"], "1.5": DORMANT["1.5"] } } : { severity: "warning", pi: DORMANT }
 }
 
-/** By version, the entries whose text a Pi looks at to count tokens: in its requests, and before a prompt. */
+/** Entries whose text Pi reads to count tokens: 1.5 in requests, each version before a prompt. */
 interface CloselyRead {
   readonly request: ReadonlySet<SessionEntry>
   readonly prompt: { readonly [version in PiProfile]: ReadonlySet<SessionEntry> }
@@ -269,7 +269,7 @@ const closelyRead = (
   }
 })
 
-/** What the Pis do with a fault here, where that is not what its rule says. */
+/** What each Pi does with a fault at this position. */
 const faultPi = (
   { code, reads }: Fault,
   entry: SessionEntry,
@@ -285,7 +285,7 @@ const faultPi = (
     if (rule.does === sends && sends !== "reads") return rule
     if (sends === "missends") return NO_IMAGE
     if (sends === "loses") return LOSES
-    if (counts) return TOLD
+    if (counts) return UNCOUNTED
     return rule.does === "reads" ? rule : NOTHING_LOST
   }
   return { pi: { "0.78": reaction("0.78"), "1.5": reaction("1.5") } }
@@ -296,7 +296,7 @@ const hasUncountableUsage = (entry: SessionEntry): boolean =>
 
 const EDITABLE: ReadonlySet<Json | undefined> = new Set(["user", "assistant", "toolResult", "custom"])
 
-/** The edits that 1.5 applies, and to what: the last one of each message that it sends. */
+/** The context edits that 1.5 applies, with their targets: the last edit of each message that it sends. */
 const appliedEdits = (branch: ReadonlyArray<SessionEntry>, items: Items): ReadonlyMap<SessionEntry, SessionEntry> => {
   const last = new Map<string, SessionEntry>()
   for (const entry of branch) {
@@ -311,5 +311,5 @@ const appliedEdits = (branch: ReadonlyArray<SessionEntry>, items: Items): Readon
   return applied
 }
 
-/** The entries that a Pi sends the model something of. */
+/** The entries of which Pi sends something. */
 const entriesOf = (items: Items): ReadonlySet<SessionEntry> => new Set(items.map(({ entry }) => entry))

@@ -1,4 +1,4 @@
-/** Makes findings from the rules. */
+/** Makes findings from rules. */
 import { type SessionLine, SessionEntry } from "@pi-sessions/core/SessionLine"
 import { rules } from "../../FindingRule.ts"
 import type { Code, Finding } from "../../SessionFinding.ts"
@@ -9,14 +9,14 @@ export interface Place {
   readonly entryId?: string
 }
 
-/** Where a line stands, and whose it is. */
+/** The position of a line, and its entry id. */
 export const placeOf = (line: SessionLine): Place => ({
   line: line.line,
   byteOffset: line.byteOffset,
   ...(line instanceof SessionEntry && line.id !== null ? { entryId: line.id } : {})
 })
 
-/** A finding as its rule has it, but for what is different here. */
+/** A finding by its rule; `here` replaces parts of the rule. */
 export const findingAt = (
   code: Code,
   place: Place,

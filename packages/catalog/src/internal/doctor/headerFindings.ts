@@ -1,4 +1,4 @@
-/** What is to be said of a session's header. */
+/** Findings in a session's header, and the repair of its version and directory. */
 import { type Json, type JsonObject, stringAt } from "@pi-sessions/core/Json"
 import * as Session from "@pi-sessions/core/Session"
 import { CURRENT_VERSION } from "@pi-sessions/core/SessionHeader"
@@ -8,15 +8,15 @@ import { formOf, headerWithoutId } from "./SessionForm.ts"
 import { findingAt, placeOf } from "./findingAt.ts"
 import { printed } from "./readableText.ts"
 
-/** Bytes of a file in which 0.78 looks for the header when it lists sessions. */
+/** Bytes that 0.78 reads of a file when it lists sessions. */
 const OLD_HEADER_BYTES = 512
-/** The same of 1.5. */
+/** Bytes that 1.5 reads. */
 const HEADER_BYTES = 1 << 20
 
 const UNLISTED = both("reads", "opens it by its path; --continue does not find it")
 
 export interface HeaderFacts {
-  /** Whether the header's directory is there, where the caller could look. */
+  /** Whether the header's directory exists; undefined if the caller did not check. */
   readonly cwdExists?: boolean | undefined
 }
 
@@ -37,7 +37,7 @@ export const headerFindings = (session: Session.Session, { cwdExists }: HeaderFa
   } else if (form.version > CURRENT_VERSION) {
     findings.push(findingAt("newer-version", place, `version ${form.version}; no known Pi writes above 3`))
   }
-  if (!isNumber(form.header["version"])) {
+  if (!isComparable(form.header["version"])) {
     findings.push(findingAt("odd-version", place, "the header's version is no number"))
   }
   const cwd = stringAt(form.header, "cwd")
@@ -56,22 +56,22 @@ export const headerFindings = (session: Session.Session, { cwdExists }: HeaderFa
   return findings
 }
 
-/** Whether Pi can compare a version with its own. */
-const isNumber = (version: Json | undefined): boolean => printed(version) !== undefined
+/** Whether Pi can compare the version with a number. */
+const isComparable = (version: Json | undefined): boolean => printed(version) !== undefined
 
-/** A header that Pi can read; the same object where it can. */
+/** The header with a version and directory that Pi can read; the same object if they are sound. */
 export const mendedHeader = (header: JsonObject): JsonObject => {
   const { cwd, ...rest } = header
   const isOddCwd = cwd !== undefined && cwd !== null && typeof cwd !== "string"
   const sound = isOddCwd ? rest : header
-  return isNumber(header["version"]) ? sound : { ...sound, version: CURRENT_VERSION }
+  return isComparable(header["version"]) ? sound : { ...sound, version: CURRENT_VERSION }
 }
 
 const withoutHeader = (session: Session.Session): ReadonlyArray<Finding> => {
   const line = session.lines.find((line) => headerWithoutId(line) !== undefined)
   if (line !== undefined) return [findingAt("header-without-id", placeOf(line), "a header without an id")]
   const start = { line: 1, byteOffset: 0 }
-  // An empty file is one that Pi has not written to yet.
+  // Pi has not written to an empty file yet.
   if (session.lines.every((line) => line.end === line.start)) return []
   return session.tree.getEntries().length === 0
     ? [findingAt("missing-header", start, "neither a header nor an entry: this is no Pi session")]

@@ -1,9 +1,9 @@
-/** What an entry says that matters to whether Pi can go on with it: its tools, and what its shape lacks. */
+/** Extracts from an entry what the doctor needs: its faults, tool calls and the call that it answers. */
 import { type Json, type JsonObject, isArray, isObject, numberAt, stringAt } from "@pi-sessions/core/Json"
 import { type SessionEntry } from "@pi-sessions/core/SessionLine"
 import { type Readings, type Sends, each, inBoth, reading } from "./PiReading.ts"
 import * as blockFaults from "./blockFaults.ts"
-import { isLost, printed, readableTexts } from "./readableText.ts"
+import { isAbsent, isLost, printed, readableTexts } from "./readableText.ts"
 import { systemFaults } from "./systemFaults.ts"
 
 export type FaultCode =
@@ -25,7 +25,7 @@ export type FaultCode =
   | "odd-model"
   | "broken-edit"
 
-/** `reads` says what the Pis do with it where they send the entry; null where that hangs on more than the entry. */
+/** `reads`: what each Pi does when it sends the entry; null if that depends on more than the entry. */
 export interface Fault {
   readonly code: FaultCode
   readonly reads: Readings | null
@@ -33,19 +33,20 @@ export interface Fault {
 
 export interface MessageFacts {
   readonly faults: ReadonlyArray<Fault>
-  /** Ids of the calls of an assistant's message; null for one without. */
+  /** The calls of an assistant's message. */
   readonly calls: ReadonlyArray<ToolCall>
-  /** The same with the calls that a repair makes of blocks whose type was lost. */
+  /** The calls after a repair, which restores lost types of blocks. */
   readonly mendedCalls: ReadonlyArray<ToolCall>
-  /** The assistant's turn failed or was aborted, so that Pi does not send it. */
+  /** The assistant's turn failed or was aborted, so Pi does not send it. */
   readonly failed: boolean
-  /** The call that a tool's result answers; null where it does not say; undefined where it is no result. */
+  /** The call id of a tool result; null if the result has none; undefined for other entries. */
   readonly resultOf: string | null | undefined
   /** The tool that a result names. */
   readonly resultOfTool: string | undefined
 }
 
 export interface ToolCall {
+  /** Null if absent or empty. */
   readonly id: string | null
   readonly name: string | undefined
 }
@@ -61,10 +62,10 @@ const only = (faults: ReadonlyArray<Fault>): MessageFacts => ({
   resultOfTool: undefined
 })
 
-/** The role whose content an entry, named by its id, has; undefined where context edits do not change it. */
+/** The role of an entry by its id; undefined if context edits cannot change the entry. */
 export type RoleOf = (entryId: string) => blockFaults.ContentRole | undefined
 
-/** The roles of entries that are found by their id. */
+/** A lookup of roles, from a lookup of entries. */
 export const roleAmong =
   (entryOf: (id: string) => SessionEntry | undefined): RoleOf =>
   (entryId) => {
@@ -74,8 +75,8 @@ export const roleAmong =
     return isContentRole(role) ? role : undefined
   }
 
-/** Undefined for entries that nothing of this can be said of. `payload` is the decoded entry, where it is at hand. */
-export const look = (entry: SessionEntry, roleOf: RoleOf, payload?: JsonObject): MessageFacts | undefined => {
+/** The facts of an entry; undefined for types without any. `payload` is the decoded entry, if the caller has it. */
+export const factsOf = (entry: SessionEntry, roleOf: RoleOf, payload?: JsonObject): MessageFacts | undefined => {
   switch (entry.type) {
     case "message":
       return messageFacts((payload ?? entry.decode())["message"])
@@ -106,7 +107,7 @@ const some = (faults: ReadonlyArray<Fault>): MessageFacts | undefined =>
   faults.length === 0 ? undefined : only(faults)
 
 const messageFacts = (message: Json | undefined): MessageFacts => {
-  // Of anything else Pi can ask for a role.
+  // Reading the role of any other value does not fail.
   if (message === undefined || message === null) return only([{ code: "missing-message", reads: null }])
   const role = isObject(message) ? message["role"] : undefined
   if (!isObject(message) || !isRole(role)) {
@@ -133,13 +134,13 @@ const messageFacts = (message: Json | undefined): MessageFacts => {
   }
 }
 
-/** Pi leaves out messages of roles that it does not know. */
+/** Pi omits messages of unknown roles. */
 const unsent = (message: Json): Sends => {
   if (isObject(message) && (message["excludeFromContext"] || isFailed(message))) return "reads"
   return isLost(spokenBy(message), "") ? "loses" : "reads"
 }
 
-/** The part of a message that its role has Pi send. */
+/** The parts of a message that Pi would send, whatever the role. */
 export const spokenBy = (message: Json): Json =>
   isObject(message)
     ? [message["content"] ?? null, message["text"] ?? null, message["command"] ?? null, message["output"] ?? null]
@@ -151,14 +152,13 @@ const isFailed = ({ stopReason }: JsonObject): boolean => stopReason === "error"
 export const isSystemLike = ({ sections, toolsAdded }: JsonObject): boolean =>
   isObject(sections ?? null) || isArray(toolsAdded)
 
-const isSomething = (value: Json | undefined): boolean => value !== undefined && value !== null
 
 const idOf = (value: Json | undefined): string | null => (typeof value === "string" && value !== "" ? value : null)
 
 export const isContentRole = (role: Json | undefined): role is blockFaults.ContentRole =>
   role === "user" || role === "assistant" || role === "toolResult" || role === "custom"
 
-/** Roles that Pi knows; the last two are never stored by it, but it would send them. */
+/** The roles that Pi sends. It does not store the last two itself. */
 export const isRole = (role: Json | undefined): role is string =>
   isContentRole(role) ||
   role === "bashExecution" ||
@@ -166,17 +166,17 @@ export const isRole = (role: Json | undefined): role is string =>
   role === "compactionSummary" ||
   role === "branchSummary"
 
-/** `late`: Pi 1.5 makes up for a content that is not there only when it makes the request. */
+/** `late`: Pi 1.5 replaces a missing content only when it makes the request, so counting tokens fails. */
 const contentFaults = (
   role: blockFaults.ContentRole,
   failed: boolean,
   content: Json | undefined,
   late: boolean
 ): ReadonlyArray<Fault> => {
-  if (isArray(content)) return blockFaults.look(role, failed, content)
+  if (isArray(content)) return blockFaults.faultsIn(role, failed, content)
   if (typeof content === "string")
     return role === "assistant" || role === "toolResult" ? [{ code: "text-content", reads: inBoth("crashes") }] : NONE
-  if (isSomething(content)) return [{ code: "odd-content", reads: inBoth("crashes") }]
+  if (!isAbsent(content)) return [{ code: "odd-content", reads: inBoth("crashes") }]
   return [{ code: "missing-content", reads: each(reading("crashes"), reading("reads", late, late)) }]
 }
 
@@ -189,35 +189,35 @@ const commandFaults = ({
   output,
   truncated
 }: JsonObject): ReadonlyArray<Fault> => {
-  const isTold = !cancelled && isSomething(exitCode) && exitCode !== 0
-  const shown = [command, ...(output ? [output] : []), ...(isTold ? [exitCode] : [])]
+  const showsExit = !cancelled && !isAbsent(exitCode) && exitCode !== 0
+  const shown = [command, ...(output ? [output] : []), ...(showsExit ? [exitCode] : [])]
   if (truncated && fullOutputPath) shown.push(fullOutputPath)
   const isPrinted = shown.every((value) => printed(value) !== undefined)
   const isWhole = !isLost(command, printed(command) ?? "") && !isLost(output, output ? (printed(output) ?? "") : "")
   const sends = excludeFromContext ? "reads" : !isPrinted ? "crashes" : isWhole ? "reads" : "loses"
   const faults: Array<Fault> = []
-  const isMissing = !isSomething(command) || !isSomething(output)
+  const isMissing = isAbsent(command) || isAbsent(output)
   if (isMissing) faults.push({ code: "missing-command", reads: inBoth(sends, false, true) })
-  const isText = (value: Json | undefined): boolean => !isSomething(value) || typeof value === "string"
+  const isText = (value: Json | undefined): boolean => isAbsent(value) || typeof value === "string"
   const isOdd = !isText(command) || !isText(output) || !isText(fullOutputPath) || printed(exitCode) === undefined
   if (isOdd) faults.push({ code: "odd-command", reads: inBoth(sends) })
   return faults
 }
 
-/** Without a summary that can be read, a compaction loses the history before it. */
+/** A compaction without a readable summary loses the history before it. */
 const summaryFaults = (summary: Json | undefined, isHistory: boolean): ReadonlyArray<Fault> => {
   if (typeof summary === "string") return NONE
-  if (!isSomething(summary)) return [{ code: "missing-summary", reads: inBoth("loses", false, true) }]
+  if (isAbsent(summary)) return [{ code: "missing-summary", reads: inBoth("loses", false, true) }]
   const text = printed(summary)
   const isWhole = text !== undefined && !isLost(summary, text) && (!isHistory || readableTexts(summary).length > 0)
   return [{ code: "odd-summary", reads: inBoth(text === undefined ? "crashes" : isWhole ? "reads" : "loses") }]
 }
 
-/** Pi makes a date of the times of some entries. */
+/** Pi converts the timestamps of some entries to dates. */
 const dateFaults = (timestamp: Json | undefined): ReadonlyArray<Fault> =>
   printed(timestamp) === undefined ? [{ code: "odd-timestamp", reads: inBoth("crashes") }] : NONE
 
-/** 1.5 compares the times of messages wherever it makes a request, 0.78 only that of the last answer. */
+/** 1.5 compares the timestamps of messages in every request; 0.78 only that of the last answer. */
 const timeFaults = ({ excludeFromContext, timestamp }: JsonObject): ReadonlyArray<Fault> => {
   if (printed(timestamp) !== undefined) return NONE
   const now = reading(excludeFromContext ? "reads" : "crashes")
@@ -227,7 +227,7 @@ const timeFaults = ({ excludeFromContext, timestamp }: JsonObject): ReadonlyArra
 const COUNTS = ["totalTokens", "input", "output", "cacheRead", "cacheWrite"]
 
 const usageFaults = (usage: Json | undefined): ReadonlyArray<Fault> => {
-  if (!isSomething(usage)) return [{ code: "missing-usage", reads: null }]
+  if (isAbsent(usage)) return [{ code: "missing-usage", reads: null }]
   const isOdd = isObject(usage ?? null) && COUNTS.some((key) => printed(usageAt(usage, key)) === undefined)
   return isOdd ? [{ code: "odd-usage", reads: null }] : NONE
 }
@@ -235,14 +235,14 @@ const usageFaults = (usage: Json | undefined): ReadonlyArray<Fault> => {
 const usageAt = (usage: Json | undefined, key: string): Json | undefined =>
   usage !== undefined && isObject(usage) ? usage[key] : undefined
 
-/** Whether Pi fails where it adds up a usage: it asks for the rest only where there is no total. */
+/** Whether Pi fails to add up a usage. It reads the parts only if there is no total. */
 export const isUncountable = (usage: Json | undefined): boolean => {
   const total = usageAt(usage, "totalTokens")
   if (total) return printed(total) === undefined
   return COUNTS.some((key) => printed(usageAt(usage, key)) === undefined)
 }
 
-/** A usage that Pi can add up: what is no number is none. */
+/** The usage with zeros in place of values that are not numbers. */
 export const mendedUsage = (usage: JsonObject): JsonObject => ({
   ...usage,
   ...Object.fromEntries(COUNTS.filter((key) => key in usage).map((key) => [key, numberAt(usage, key) ?? 0]))
@@ -254,7 +254,7 @@ const modelFaults = (provider: Json | undefined, model: Json | undefined): Reado
 const errorFaults = ({ errorMessage, stopReason }: JsonObject): ReadonlyArray<Fault> =>
   stopReason === "error" && printed(errorMessage) === undefined ? [{ code: "odd-error", reads: null }] : NONE
 
-/** A replacement of null takes the target out of the context. */
+/** A replacement of null removes the target from the context. */
 const editFaults = (payload: JsonObject, roleOf: RoleOf): ReadonlyArray<Fault> => {
   const { replacement } = payload
   if (replacement === null) return NONE
@@ -263,15 +263,15 @@ const editFaults = (payload: JsonObject, roleOf: RoleOf): ReadonlyArray<Fault> =
   const content = isObject(replacement) ? replacement["content"] : undefined
   if (typeof content === "string") return NONE
   if (isArray(content))
-    return blockFaults.look(role, false, content).map(({ code, reads }) => ({
+    return blockFaults.faultsIn(role, false, content).map(({ code, reads }) => ({
       code,
       reads: each(reading("reads"), reads["1.5"])
     }))
-  // Without a content, Pi puts nothing in place of the text.
-  return [{ code: "broken-edit", reads: isSomething(content) ? ofEdit("crashes") : ofEdit("loses", true) }]
+  // Without a content, Pi removes the text.
+  return [{ code: "broken-edit", reads: isAbsent(content) ? ofEdit("loses", true) : ofEdit("crashes") }]
 }
 
-/** 0.78 knows no context edits. */
+/** 0.78 ignores context edits. */
 const ofEdit = (sends: Sends, uncounted = false): Readings =>
   each(reading("reads"), reading(sends, uncounted, uncounted))
 

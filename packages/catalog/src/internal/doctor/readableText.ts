@@ -1,13 +1,15 @@
-/** What a person can read in a JSON value that is not what Pi expects, and what Pi makes of it where it wants text. */
+/** Finds readable text in unexpected JSON values, and what JavaScript prints for them. */
 import { type Json, isArray, isObject } from "@pi-sessions/core/Json"
 
-/** Members that name, tie or carry things, and are no text to read. Whatever is below them is not text either. */
+export const isAbsent = (value: Json | undefined): value is null | undefined => value === undefined || value === null
+
+/** Members whose values, at any depth, are technical and not readable text. */
 const TECHNICAL =
   /^(?:type|role|id|\w+Id|\w+_id|name|mimeType|mime_type|mediaType|media_type|encoding|format|url|uri|image_url|\w*[sS]ignature|redacted|cache_control)$/
 
 /**
- * The readable texts of a value, in order: strings and, with `scalars`, numbers and booleans in place of a text. A walk
- * without recursion, since nothing limits how deep a file nests.
+ * The readable texts of a value, in order: strings and, with `scalars`, numbers and booleans in place of a text. Not
+ * recursive, because a file may be nested deeper than the stack.
  */
 export const readableTexts = (value: Json | undefined, scalars = true): ReadonlyArray<string> => {
   const texts: Array<string> = []
@@ -27,18 +29,18 @@ export const readableTexts = (value: Json | undefined, scalars = true): Readonly
   return texts
 }
 
-/** Numbers and booleans count only where Pi itself has text. */
+/** Whether a member is readable. Numbers and booleans are only where Pi expects text. */
 const isTextMember = (key: string, value: Json | undefined): boolean => {
   if (typeof value === "number" || typeof value === "boolean")
     return key === "text" || key === "content" || key === "thinking"
-  // Images and files are one long word.
+  // The data of images and files contains no space.
   if (key === "data" && typeof value === "string") return /\s/.test(value)
   return !TECHNICAL.test(key)
 }
 
 /**
- * What JavaScript prints for a value within a text; undefined where it throws, as on `{"toString":1}`. Where it throws,
- * it does so too when it compares the value with a number, and when it makes a date of it.
+ * The result of JavaScript's conversion to a string; undefined if that throws, as for `{"toString":1}`. Then comparing the
+ * value with a number and converting it to a date throw too.
  */
 export const printed = (value: Json | undefined): string | undefined => {
   try {
@@ -48,6 +50,6 @@ export const printed = (value: Json | undefined): string | undefined => {
   }
 }
 
-/** Whether some readable text of a value is missing in what is sent in its place. Numbers are no loss. */
+/** Whether a readable text of a value is missing in `sent`. Numbers do not count. */
 export const isLost = (value: Json | undefined, sent: string): boolean =>
   readableTexts(value, false).some((text) => !sent.includes(text))

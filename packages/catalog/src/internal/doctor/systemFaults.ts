@@ -1,14 +1,13 @@
-/** What is wrong with a system message: 1.5 makes its prompt and its tools of it, 0.78 leaves it out. */
+/** Finds and repairs faults in system messages. 1.5 makes its prompt and tools from them; 0.78 omits them. */
 import { type Json, type JsonObject, isArray, isObject } from "@pi-sessions/core/Json"
 import { type Sends, each, reading } from "./PiReading.ts"
-import { isLost, printed, readableTexts } from "./readableText.ts"
+import { isAbsent, isLost, printed, readableTexts } from "./readableText.ts"
 
 export interface SystemFault {
   readonly code: "odd-system"
   readonly reads: ReturnType<typeof each>
 }
 
-const isNothing = (value: Json | undefined): value is null | undefined => value === undefined || value === null
 
 export const systemFaults = (message: JsonObject): ReadonlyArray<SystemFault> => {
   const { content, sections, toolsAdded, toolsRemoved } = message
@@ -20,19 +19,19 @@ export const systemFaults = (message: JsonObject): ReadonlyArray<SystemFault> =>
 }
 
 const isSoundContent = (content: Json | undefined): boolean =>
-  isNothing(content) ||
+  isAbsent(content) ||
   typeof content === "string" ||
   (isArray(content) &&
     content.every((block) => isObject(block) && block["type"] === "text" && typeof block["text"] === "string"))
 
 const isSoundSections = (sections: Json | undefined): boolean =>
-  isNothing(sections) ||
+  isAbsent(sections) ||
   (isObject(sections) && Object.values(sections).every((value) => value === null || typeof value === "string"))
 
 const isSoundTools = (tools: Json | undefined): boolean =>
-  isNothing(tools) || (isArray(tools) && tools.every((tool) => isObject(tool) && typeof tool["name"] === "string"))
+  isAbsent(tools) || (isArray(tools) && tools.every((tool) => isObject(tool) && typeof tool["name"] === "string"))
 
-/** Pi sends its own sections, but makes text of these where it counts tokens, unless they seem empty. */
+/** Pi sends its own sections, but converts these to text to count tokens, unless they are empty. */
 const isUncountable = (section: Json | undefined): boolean =>
   section !== undefined && isArray(section) && section.length > 0 && printed(section) === undefined
 
@@ -42,9 +41,9 @@ const sends = ({ content, toolsAdded, toolsRemoved }: JsonObject): Sends => {
   return isLost(content, text) ? "loses" : "reads"
 }
 
-/** The blocks of text; undefined where Pi fails to find them. */
+/** The text of a content; undefined if Pi fails on it. */
 const contentText = (content: Json | undefined): string | undefined => {
-  if (isNothing(content)) return ""
+  if (isAbsent(content)) return ""
   if (typeof content === "string") return content
   if (!isArray(content) || content.includes(null)) return undefined
   const texts = content.flatMap((block) => (isObject(block) && block["type"] === "text" ? [block["text"]] : []))
@@ -52,9 +51,9 @@ const contentText = (content: Json | undefined): string | undefined => {
 }
 
 const isIterated = (tools: Json | undefined): boolean =>
-  isNothing(tools) || typeof tools === "string" || (isArray(tools) && !tools.includes(null))
+  isAbsent(tools) || typeof tools === "string" || (isArray(tools) && !tools.includes(null))
 
-/** The message with what 1.5 can read, and all the text there is. */
+/** The message in a form that 1.5 can read, with all readable text. */
 export const mendedSystem = (message: JsonObject): JsonObject => {
   const { content, sections, toolsAdded, toolsRemoved, ...rest } = message
   const texts = isSoundContent(content) ? content : readableTexts(content).join("\n")

@@ -1,4 +1,4 @@
-/** Walking directories in search of what may be sessions, by names alone: files are not looked at here. */
+/** Walks directories and collects paths that may be sessions, by name only. Opens no file. */
 import * as Effect from "effect/Effect"
 import * as Path from "effect/Path"
 import * as PiEnvironment from "@pi-sessions/session-file/PiEnvironment"
@@ -7,42 +7,41 @@ import { FileSurvey } from "../../FileSurvey.ts"
 import { FILE_NAME as INDEX_NAME } from "../../SessionIndex.ts"
 import { type OtherFile } from "../../OtherFile.ts"
 
-/** What may be sessions, and what could not be looked into. Grows while the walk goes on. */
+/** Collected paths. Grows during the walk. */
 export interface SessionPlaces {
-  /** Paths by name: `*.jsonl`, and files that were named themselves. */
+  /** `*.jsonl`, and explicitly named files. */
   readonly files: Array<string>
   /** `*.sqlite` */
   readonly databases: Array<string>
   readonly containers: Array<string>
   readonly others: Array<OtherFile>
-  /** Directories that have a session index. */
+  /** Directories that contain a session index. */
   readonly indexed: Set<string>
-  /** Real paths of directories that were entered. */
+  /** Real paths of the directories visited. */
   readonly entered: Set<string>
 }
 
-/** Of a container, and those that are being built or were moved aside: their .jsonl files are an index and a ledger. */
+/** A container's directory, also one that is being built or was retired. The .jsonl files in it are not sessions. */
 const CONTAINER = /\.v2(\.(staging|retired)-[0-9]+)?$/
 
-/** Files that are no sessions and no directories, by their names. Pi's credentials are not even asked for their type. */
-const isNothing = (name: string): boolean =>
+/** Names to skip without a system call: Pi's credentials, and files of indexes, stores and SQLite. */
+const isSkipped = (name: string): boolean =>
   name === PiEnvironment.CREDENTIALS ||
   name.startsWith(INDEX_NAME) ||
   name.endsWith(".active.json") ||
   name.endsWith("-wal") ||
   name.endsWith("-shm")
 
-export const empty = (): SessionPlaces => ({
-  files: [],
-  databases: [],
-  containers: [],
-  others: [],
-  indexed: new Set(),
-  entered: new Set()
-})
-
-/** Takes paths that a person or Pi's settings named: a file is taken for a session whatever its name. */
-export const addRoots = Effect.fnUntraced(function* (places: SessionPlaces, roots: ReadonlyArray<string>) {
+/** Collects paths from the roots that the user or Pi's settings name. A root that is a file may have any name. */
+export const walk = Effect.fnUntraced(function* (roots: ReadonlyArray<string>) {
+  const places: SessionPlaces = {
+    files: [],
+    databases: [],
+    containers: [],
+    others: [],
+    indexed: new Set(),
+    entered: new Set()
+  }
   const path = yield* Path.Path
   const survey = yield* FileSurvey
   const facts = yield* survey.facts(roots)
@@ -61,23 +60,23 @@ export const addRoots = Effect.fnUntraced(function* (places: SessionPlaces, root
     places,
     directories.filter((at) => !containers.has(at))
   )
+  return places
 })
 
-/** Walks directories to any depth, each real one once; those that links lead to come last. */
+/** Walks directories to any depth, each real directory once. Links are followed last. */
 export const addDirectories = Effect.fnUntraced(function* (places: SessionPlaces, given: ReadonlyArray<string>) {
   let links: ReadonlyArray<string> = given
   while (links.length > 0) {
     const later: Array<string> = []
     let level = yield* enter(places, links)
     while (level.length > 0) {
-      const children = yield* look(places, level)
-      const below = yield* enter(
+      const children = yield* list(places, level)
+      level = yield* enter(
         places,
         children.map(({ path }) => path),
         children,
         later
       )
-      level = below
     }
     links = later
   }
@@ -88,7 +87,7 @@ interface Directory {
   readonly real: string
 }
 
-/** Those directories that were not entered before. With `children`, links among them are put off till `later`. */
+/** Returns the directories not yet visited. With `children`, adds links among them to `later` instead. */
 const enter = Effect.fnUntraced(function* (
   places: SessionPlaces,
   paths: ReadonlyArray<string>,
@@ -111,8 +110,8 @@ const enter = Effect.fnUntraced(function* (
   return fresh
 })
 
-/** Sorts the names in directories, and gives the directories among them. */
-const look = Effect.fnUntraced(function* (places: SessionPlaces, directories: ReadonlyArray<Directory>) {
+/** Collects the names in directories and returns the subdirectories. */
+const list = Effect.fnUntraced(function* (places: SessionPlaces, directories: ReadonlyArray<Directory>) {
   const path = yield* Path.Path
   const survey = yield* FileSurvey
   const listed = yield* survey.names(directories.map((directory) => directory.path))
@@ -128,12 +127,12 @@ const look = Effect.fnUntraced(function* (places: SessionPlaces, directories: Re
     for (const name of names) {
       if (name.endsWith(".jsonl")) places.files.push(prefix + name)
       else if (name === INDEX_NAME) places.indexed.add(directory.path)
-      else if (isNothing(name)) continue
+      else if (isSkipped(name)) continue
       else if (name.endsWith(".sqlite")) places.databases.push(prefix + name)
       else unknown.push({ path: prefix + name, expected: path.join(directory.real, name), name })
     }
   }
-  // Of two links to one directory the first is followed.
+  // Sorted, so that of two links to one directory the same one is followed each time.
   unknown.sort((a, b) => (a.path < b.path ? -1 : 1))
   const facts = yield* survey.facts(unknown.map((entry) => entry.path))
   const found = unknown.filter((entry, index) => {
@@ -147,7 +146,7 @@ const look = Effect.fnUntraced(function* (places: SessionPlaces, directories: Re
   return found.filter((entry) => !containers.has(entry.path))
 })
 
-/** The directories among those of a container's name that are one, also where it has lost its manifest. */
+/** The directories that are containers: those with a manifest, or with segments if the manifest is lost. */
 const whichContainers = Effect.fnUntraced(function* (directories: ReadonlyArray<string>) {
   const path = yield* Path.Path
   const survey = yield* FileSurvey

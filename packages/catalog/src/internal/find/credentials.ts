@@ -1,12 +1,13 @@
-/** Links that lead to Pi's credentials: they are told by the names on their way, and nothing at their end is asked. */
+/** Recognizes links to Pi's credentials by the names of their targets, without touching the last target. */
 import * as PiEnvironment from "@pi-sessions/session-file/PiEnvironment"
+import { baseName } from "../../WorkingDirectory.ts"
 
-/** Why a file is not looked at. */
+/** Reason in the list of other files. */
 export const REASON = "a link to Pi's credentials, which are not read"
 
-/** As many links as Linux follows one after another. */
-export const MOST_LINKS = 40
+/** The number of links that Linux follows. */
+export const LINKS_MAX = 40
 
-/** Whether a path is that of credentials, on systems too that do not tell upper from lower case. */
+/** Whether a path has the name of the credentials file. Ignores case, as some file systems do. */
 export const isCredentials = (path: string): boolean =>
-  path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1).toLowerCase() === PiEnvironment.CREDENTIALS
+  baseName(path).toLowerCase() === PiEnvironment.CREDENTIALS

@@ -1,2 +1,2 @@
-/** How many first bytes of a file are read, and how many where those are not enough. Pi 1.5 looks no further either. */
+/** Bytes read from the beginning of a file: if the first number is not enough, the next. Pi 1.5 reads at most 1 MiB too. */
 export const HEAD_SIZES = [512, 1 << 14, 1 << 20] as const

@@ -1,4 +1,4 @@
-/** From the places of files to sessions: by current rows of the index, else by the first bytes. */
+/** Turns paths into sessions, by current rows of the index or else by the first bytes of each file. */
 import * as Effect from "effect/Effect"
 import { SessionFileError } from "@pi-sessions/session-file/SessionFileError"
 import { type SessionRef } from "@pi-sessions/session-file/SessionSource"
@@ -11,8 +11,10 @@ import { type SessionSummary, isCurrent } from "../../SessionIndex.ts"
 import * as SessionPlaces from "./SessionPlaces.ts"
 import { NoHeader, peekColumns } from "./peekColumns.ts"
 
-/** A session, or a file that is none. */
-export type Look = CatalogSession | OtherFile
+/** A session, or why a file is not one. */
+export type Listed = CatalogSession | OtherFile
+
+export const isSession = (listed: Listed): listed is CatalogSession => !("reason" in listed)
 
 type Rows = ReadonlyArray<ReadonlyMap<string, SessionSummary>>
 
@@ -25,15 +27,15 @@ const rowOf = (rows: Rows, path: string): SessionSummary | undefined => {
 }
 
 /**
- * Looks at every file of `places`, into those without a current row, with `readHeaders` into all. Files that turn out to
- * be directories are walked.
+ * Identifies every file of `places`. Opens those without a current row, or all with `readHeaders`. Walks files that turn
+ * out to be directories.
  */
 export const lookAtFiles = Effect.fnUntraced(function* (
   places: SessionPlaces.SessionPlaces,
   rows: Rows,
   readHeaders: boolean
 ) {
-  const found: Array<Look> = []
+  const found: Array<Listed> = []
   const inodes = new Inodes()
   for (let files = places.files.splice(0); files.length > 0; files = places.files.splice(0)) {
     const unread = readHeaders ? files : yield* byRows(files, rows, found, inodes)
@@ -43,11 +45,11 @@ export const lookAtFiles = Effect.fnUntraced(function* (
   return inodes.repeated.size === 0 ? found : yield* withoutRepeats(found, inodes.repeated)
 })
 
-/** Takes the files that have a current row, and gives the others. */
+/** Adds the files with a current row to `found`, and returns the others. */
 const byRows = Effect.fnUntraced(function* (
   files: ReadonlyArray<string>,
   rows: Rows,
-  found: Array<Look>,
+  found: Array<Listed>,
   inodes: Inodes
 ) {
   if (rows.length === 0) return files
@@ -82,11 +84,11 @@ const byRows = Effect.fnUntraced(function* (
   return unread
 })
 
-/** Takes the files by their first bytes, and gives those that are directories. */
+/** Adds the files to `found` by their first bytes, and returns those that are directories. */
 const byHeads = Effect.fnUntraced(function* (
   files: ReadonlyArray<string>,
   rows: Rows,
-  found: Array<Look>,
+  found: Array<Listed>,
   inodes: Inodes
 ) {
   const survey = yield* FileSurvey
@@ -101,15 +103,16 @@ const byHeads = Effect.fnUntraced(function* (
     else if (head.type === "Other") found.push({ path, reason: "no regular file" })
     else {
       inodes.add(path, head)
-      const look = lookOf(path, head, head.head)
+      const listed = listedAs(path, head, head.head)
       const row = rowOf(rows, path)
-      found.push(row !== undefined && !("reason" in look) && isCurrent(row, head) ? { ...look, indexed: row } : look)
+      const isIndexed = row !== undefined && isSession(listed) && isCurrent(row, head)
+      found.push(isIndexed ? { ...listed, indexed: row } : listed)
     }
   }
   return directories
 })
 
-const lookOf = (path: string, facts: FileFacts, columns: HeaderColumns | NoHeader | undefined): Look => {
+const listedAs = (path: string, facts: FileFacts, columns: HeaderColumns | NoHeader | undefined): Listed => {
   if (columns === undefined) return { path, reason: "no session header in its first MiB", why: "undecided" }
   if (columns instanceof NoHeader) return { path, reason: columns.reason }
   const { sizeBytes, modifiedMs } = facts
@@ -118,7 +121,7 @@ const lookOf = (path: string, facts: FileFacts, columns: HeaderColumns | NoHeade
   return parentSession === undefined ? session : { ...session, parentSession }
 }
 
-/** Which paths may lead to one file. */
+/** Finds paths that may lead to the same file. */
 class Inodes {
   readonly #first = new Map<number, string>()
   readonly repeated = new Set<string>()
@@ -134,17 +137,14 @@ class Inodes {
   }
 }
 
-/**
- * A file is one session however many links lead to it, and however often it was named. A second name of its own (a hard
- * link) is another session.
- */
-const withoutRepeats = Effect.fnUntraced(function* (found: ReadonlyArray<Look>, repeated: ReadonlySet<string>) {
+/** Removes repeated paths and symbolic links to listed files. A hard link is a session of its own. */
+const withoutRepeats = Effect.fnUntraced(function* (found: ReadonlyArray<Listed>, repeated: ReadonlySet<string>) {
   const given = new Set<string>()
   const keep = new Set(yield* oneForEachFile(repeated))
   return found.filter(({ path }) => !repeated.has(path) || (keep.has(path) && !given.has(path) && given.add(path)))
 })
 
-/** Of the paths that lead to one file or directory the one without links, else the first. In order of path. */
+/** One path for each file or directory: the real path if given, else the first. In order of path. */
 export const oneForEachFile = Effect.fnUntraced(function* (given: Iterable<string>) {
   const survey = yield* FileSurvey
   const paths = [...new Set(given)].sort()
@@ -158,8 +158,8 @@ export const oneForEachFile = Effect.fnUntraced(function* (given: Iterable<strin
   return [...kept.values()].sort()
 })
 
-/** The databases among files of that name, and what the others are. They are opened by whoever reads them. */
-export const whichDatabases = Effect.fnUntraced(function* (files: ReadonlyArray<string>) {
+/** Checks which files are databases with a session, by their first bytes. */
+export const identifyDatabases = Effect.fnUntraced(function* (files: ReadonlyArray<string>) {
   const survey = yield* FileSurvey
   const heads = yield* survey.heads(files, StoreSource.hasSession)
   const found: Array<SessionRef | OtherFile> = []

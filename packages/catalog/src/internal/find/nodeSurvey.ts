@@ -1,33 +1,17 @@
-/** FileSurvey by Node's synchronous calls. */
+/** FileSurvey with synchronous calls of Node. */
 import * as Effect from "effect/Effect"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import { SessionFileError } from "@pi-sessions/session-file/SessionFileError"
 import { type FileFacts, type FileHead, type Survey, type HeadReader } from "../../FileFacts.ts"
+import { READ, codeOf, failed } from "../nodeFile.ts"
 import * as Credentials from "./credentials.ts"
 import { HEAD_SIZES } from "./headSizes.ts"
 
-/** Files between two pauses, some milliseconds of work. */
+/** Files between two yields: some milliseconds of work. */
 const BATCH = 512
 
-/** Without the second flag opening a pipe would wait for somebody to write to it. */
-const READ = Fs.constants.O_RDONLY | (Fs.constants.O_NONBLOCK ?? 0)
-
-const REASONS: { readonly [code: string]: string } = {
-  ENOENT: "no such file or directory",
-  EACCES: "permission denied",
-  EPERM: "permission denied",
-  ELOOP: "a link that leads to itself",
-  ENXIO: "no regular file"
-}
-
-const failed = (path: string, operation: "list" | "read", cause: unknown): SessionFileError => {
-  if (cause instanceof SessionFileError) return cause
-  const code = cause instanceof Error && "code" in cause ? String(cause.code) : ""
-  return new SessionFileError({ path, operation, reason: REASONS[code] ?? (code === "" ? String(cause) : code) })
-}
-
-/** Opening a link fails, so that it is known which files are some. Windows has no such flag. */
+/** Makes opening a link fail, which identifies links. Windows has no such flag. */
 const NO_LINK = Fs.constants.O_NOFOLLOW
 
 /** Opens a file, unless it is a link to credentials. */
@@ -39,9 +23,8 @@ const open = (path: string): number => {
   try {
     return Fs.openSync(path, READ | NO_LINK)
   } catch (cause) {
-    // The latter is what BSD says.
-    const isLink = cause instanceof Error && "code" in cause && (cause.code === "ELOOP" || cause.code === "EMLINK")
-    if (!isLink) throw cause
+    // BSD reports EMLINK.
+    if (codeOf(cause) !== "ELOOP" && codeOf(cause) !== "EMLINK") throw cause
     refuseCredentials(path)
     return Fs.openSync(path, READ)
   }
@@ -49,7 +32,7 @@ const open = (path: string): number => {
 
 const refuseCredentials = (path: string): void => {
   let at = path
-  for (let links = 0; links < Credentials.MOST_LINKS; links++) {
+  for (let links = 0; links < Credentials.LINKS_MAX; links++) {
     at = Path.resolve(Path.dirname(at), Fs.readlinkSync(at))
     if (Credentials.isCredentials(at))
       throw new SessionFileError({ path, operation: "read", reason: Credentials.REASON })
@@ -67,11 +50,11 @@ const factsOf = (stats: Fs.Stats): FileFacts => ({
 const typeOf = (stats: Fs.Stats): FileFacts["type"] =>
   stats.isFile() ? "File" : stats.isDirectory() ? "Directory" : "Other"
 
-/** Does something with each path, a batch at a time; what the system refuses is the path's result. */
+/** Applies `operate` to each path, in batches. A failure is the result of its path. */
 const each = <A>(
   paths: ReadonlyArray<string>,
   operation: "list" | "read",
-  look: (path: string) => A
+  operate: (path: string) => A
 ): Effect.Effect<ReadonlyArray<A | SessionFileError>> =>
   Effect.suspend(() => {
     const found: Array<A | SessionFileError> = []
@@ -80,7 +63,7 @@ const each = <A>(
       while (found.length < end) {
         const path = paths[found.length]!
         try {
-          found.push(look(path))
+          found.push(operate(path))
         } catch (cause) {
           found.push(failed(path, operation, cause))
         }
@@ -107,14 +90,14 @@ const headOf = <A>(path: string, read: HeadReader<A>, buffer: Buffer): FileHead<
       sizeBytes: stats.size,
       modifiedMs: Math.floor(stats.mtimeMs),
       inode: stats.ino,
-      head: type === "File" ? look(descriptor, read, buffer) : undefined
+      head: type === "File" ? readHead(descriptor, read, buffer) : undefined
     }
   } finally {
     Fs.closeSync(descriptor)
   }
 }
 
-const look = <A>(descriptor: number, read: HeadReader<A>, buffer: Buffer): A | undefined => {
+const readHead = <A>(descriptor: number, read: HeadReader<A>, buffer: Buffer): A | undefined => {
   for (const size of HEAD_SIZES) {
     const into = size <= buffer.length ? buffer : Buffer.allocUnsafe(size)
     const length = readFully(descriptor, into, size)

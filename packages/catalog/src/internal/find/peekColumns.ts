@@ -1,10 +1,10 @@
-/** The header's columns from the first bytes of a file, without reading a line more than needed. */
+/** Reads the header's columns from the first bytes of a file. */
 import { type Json, isObject } from "@pi-sessions/core/Json"
 import { HeaderLine, SessionEntry, type SessionLine } from "@pi-sessions/core/SessionLine"
 import { SessionReader } from "@pi-sessions/core/SessionReader"
 import { type HeaderColumns, columnsOf } from "../../CatalogSession.ts"
 
-/** Why a file is no session. */
+/** Why a file is not a session. */
 export class NoHeader {
   readonly reason: string
   constructor(reason: string) {
@@ -16,25 +16,19 @@ const EMPTY = new NoHeader("an empty file")
 const NONE = new NoHeader("no line is a session header")
 const ENTRY = new NoHeader("the first line is no session header")
 
-/** `{"type":"session"`, as Pi begins every header. */
+/** The beginning of every header that Pi writes. */
 const OPENING = '{"type":"session"'
 const NEWLINE = 0x0a
 
-/**
- * The columns, or why there are none; undefined asks for more bytes. Blank and damaged lines before the header are
- * passed over, as Pi passes over them.
- */
+/** The columns, or why there are none; undefined if more bytes are needed. Skips blank and damaged lines, as Pi does. */
 export const peekColumns = (bytes: Uint8Array, isWhole: boolean): HeaderColumns | NoHeader | undefined => {
   const newline = bytes.indexOf(NEWLINE)
   if (newline < 0 && !isWhole) return undefined
-  return quickly(bytes, newline < 0 ? bytes.length : newline) ?? thoroughly(bytes, isWhole)
+  return fromUsualHeader(bytes, newline < 0 ? bytes.length : newline) ?? fromReader(bytes, isWhole)
 }
 
-/**
- * A header that looks as Pi writes it needs no reader, and one without a character to be unescaped not even a parser: a
- * line that matches is one JSON value.
- */
-const quickly = (bytes: Uint8Array, end: number): HeaderColumns | undefined => {
+/** The columns of a header in Pi's own format, without the reader, and without a JSON parser if nothing is escaped. */
+const fromUsualHeader = (bytes: Uint8Array, end: number): HeaderColumns | undefined => {
   const line = decode(bytes, end)
   if (!line.startsWith(OPENING)) return undefined
   const usual = USUAL.exec(line)
@@ -52,7 +46,7 @@ const quickly = (bytes: Uint8Array, end: number): HeaderColumns | undefined => {
   }
 }
 
-/** What Pi writes: neither quotes nor backslashes nor controls in a text, and nothing besides. */
+/** A header as Pi writes it, whose texts contain no quotes, backslashes or control characters. */
 const USUAL =
   // eslint-disable-next-line no-control-regex
   /^\{"type":"session","version":([1-9]),"id":"([^"\\\u0000-\u001f]*)","timestamp":"([^"\\\u0000-\u001f]*)","cwd":"([^"\\\u0000-\u001f]*)"\}$/
@@ -60,8 +54,8 @@ const USUAL =
 const decode = (bytes: Uint8Array, end: number): string =>
   (bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)).toString("utf8", 0, end)
 
-const thoroughly = (bytes: Uint8Array, isWhole: boolean): HeaderColumns | NoHeader | undefined => {
-  // The reader's lines point into what it is given, and these bytes will be overwritten.
+const fromReader = (bytes: Uint8Array, isWhole: boolean): HeaderColumns | NoHeader | undefined => {
+  // Copied, because lines point into the buffer, which is reused.
   const reader = new SessionReader()
   const lines: Array<SessionLine> = [...reader.push(bytes.slice())]
   if (isWhole) lines.push(...reader.end())
@@ -74,5 +68,5 @@ const thoroughly = (bytes: Uint8Array, isWhole: boolean): HeaderColumns | NoHead
   return isWhole ? (bytes.length === 0 ? EMPTY : NONE) : undefined
 }
 
-/** What the reader says of lines that are JSON but neither header nor entry. */
+/** Diagnostics of lines that are JSON but neither header nor entry. */
 const VALUES: ReadonlySet<string> = new Set(["not-an-object", "missing-type", "missing-id"])

@@ -19,10 +19,10 @@ const factsOf = (info: FileSystem.File.Info): FileFacts => ({
 const each = <A>(
   paths: ReadonlyArray<string>,
   operation: "list" | "read",
-  look: (path: string) => Effect.Effect<A, PlatformError.PlatformError | SessionFileError>
+  operate: (path: string) => Effect.Effect<A, PlatformError.PlatformError | SessionFileError>
 ): Effect.Effect<ReadonlyArray<A | SessionFileError>> =>
   Effect.forEach(paths, (path) =>
-    look(path).pipe(
+    operate(path).pipe(
       Effect.mapError((error) => (error instanceof SessionFileError ? error : fromPlatform(path, operation)(error))),
       Effect.catch((error) => Effect.succeed(error))
     )
@@ -36,8 +36,8 @@ export const make = Effect.gen(function* () {
   const refuseCredentials = Effect.fnUntraced(function* (path: string) {
     if ((yield* Effect.orElseSucceed(fs.realPath(path), () => path)) === path) return
     let at = path
-    for (let links = 0; links < Credentials.MOST_LINKS; links++) {
-      // What is no link cannot be read as one.
+    for (let links = 0; links < Credentials.LINKS_MAX; links++) {
+      // Undefined at the end of the links.
       const target = yield* Effect.orElseSucceed(fs.readLink(at), () => undefined)
       if (target === undefined) return
       at = paths.resolve(paths.dirname(at), target)
@@ -53,7 +53,7 @@ export const make = Effect.gen(function* () {
   ): Effect.Effect<FileHead<A>, PlatformError.PlatformError | SessionFileError> =>
     Effect.gen(function* () {
       yield* refuseCredentials(path)
-      // Opening a pipe would wait for somebody to write to it.
+      // Opening a pipe would block until it has a writer.
       const facts = factsOf(yield* fs.stat(path))
       if (facts.type !== "File") return { ...facts, head: undefined }
       const file = yield* fs.open(path)

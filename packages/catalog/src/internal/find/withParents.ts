@@ -1,13 +1,13 @@
-/** Where the sessions lie now that forks were made from: links lead there, and containers took the place of files. */
+/** Finds the present paths of forks' parents: through links, and in containers that replaced files. */
 import * as Effect from "effect/Effect"
 import * as Path from "effect/Path"
 import { type CatalogSession } from "../../CatalogSession.ts"
 import { FileSurvey } from "../../FileSurvey.ts"
 
-/** By the path of a container: the files whose session it holds now. */
-export type Superseded = ReadonlyMap<string, ReadonlyArray<string>>
+/** By path of a container: the files that it replaced. */
+type Superseded = ReadonlyMap<string, ReadonlyArray<string>>
 
-/** Adds `parentPath` where a header's `parentSession` is another path of a session that was found. */
+/** Adds `parentPath` to sessions whose `parentSession` is another path of a listed session. */
 export const withParents = Effect.fnUntraced(function* (
   sessions: ReadonlyArray<CatalogSession>,
   superseded: Superseded
@@ -26,7 +26,7 @@ export const withParents = Effect.fnUntraced(function* (
   const directories = [...new Set(places.map((at) => path.dirname(at)))]
   const reals = yield* survey.realPaths(directories)
   const realOf = new Map(directories.map((directory, at) => [directory, reals[at]]))
-  /** Without links on the way to it; the file itself may be gone, or be a link. */
+  /** Resolves links in the directory only: the file itself may be missing or a link. */
   const placed = (at: string): string => {
     const directory = realOf.get(path.dirname(at))
     return typeof directory === "string" ? path.join(directory, path.basename(at)) : at

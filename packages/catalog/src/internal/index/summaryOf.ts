@@ -1,4 +1,4 @@
-/** What the session index says of a session, from the session itself. */
+/** Reads a session to make its row of the session index. */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { stringAt } from "@pi-sessions/core/Json"
@@ -8,7 +8,7 @@ import { type SessionSource } from "@pi-sessions/session-file/SessionSource"
 import { type CatalogSession } from "../../CatalogSession.ts"
 import { type SessionSummary } from "../../SessionIndex.ts"
 
-/** Counts what Pi sees: entries that share a line with damage are not among it. */
+/** Counts what Pi sees: entries on damaged lines do not count. */
 class Tally {
   messages = 0
   name: string | undefined
@@ -16,7 +16,7 @@ class Tally {
   push(line: SessionLine): void {
     if (!(line instanceof SessionEntry) || line.recovered) return
     if (line.type === "message") this.messages++
-    // The last one counts, and an empty one takes the name away.
+    // The last name counts; an empty one removes the name.
     else if (line.type === "session_info") this.name = stringAt(line.decode(), "name")?.trim()
   }
 }

@@ -1,19 +1,19 @@
-/** Ids for calls and results that lack the id which ties them. */
+/** Makes ids for calls and results that lack the id which connects them. */
 import * as EntryId from "@pi-sessions/core/EntryId"
 import { type JsonObject, isArray, isObject, objectAt } from "@pi-sessions/core/Json"
 import { type ToolLinks } from "../doctor/ToolLinks.ts"
 import { type MessageFacts } from "../doctor/messageFacts.ts"
 
 export interface CallIds {
-  /** By index of the assistant's entry: the new ids of its calls, by their position among them. */
+  /** By index of the assistant's entry: the new ids, by position of the call. */
   readonly calls: ReadonlyMap<number, ReadonlyMap<number, string>>
-  /** By index of the result's entry. */
+  /** By index of the result's entry: the new id. */
   readonly results: ReadonlyMap<number, string>
 }
 
 const PREFIX = "call_"
 
-/** A call keeps its id, or gets that of its result; where neither has one, both get a new one. */
+/** A call keeps its id or gets that of its result; if neither has one, both get a new one. */
 export const callIds = (
   facts: ReadonlyArray<MessageFacts | undefined>,
   { byPlace }: ToolLinks,
@@ -47,7 +47,7 @@ export const callIds = (
   return { calls, results }
 }
 
-/** The payload with the ids that its calls, or its result, get. */
+/** The payload with the new ids of its calls or result. */
 export const withCallIds = (index: number, payload: JsonObject, { calls, results }: CallIds): JsonObject => {
   const message = objectAt(payload, "message")
   if (message === undefined) return payload

@@ -1,4 +1,4 @@
-/** The payload of an entry as Pi can read it, with all the text that was in it. */
+/** Repairs the payload of an entry, so that Pi can read it, with all its readable text. */
 import { type Json, type JsonObject, isArray, isObject, objectAt, stringAt } from "@pi-sessions/core/Json"
 import * as blockFaults from "../doctor/blockFaults.ts"
 import {
@@ -13,8 +13,8 @@ import {
 import { isLost, printed, readableTexts } from "../doctor/readableText.ts"
 import { mendedSystem } from "../doctor/systemFaults.ts"
 
-/** Type of the custom entry, or custom message, that stands for one which Pi cannot read. */
-export const DAMAGED_ENTRY_TYPE = "pi-sessions.damaged"
+/** Type of the custom entry or message that replaces one that Pi cannot read. */
+const DAMAGED_ENTRY_TYPE = "pi-sessions.damaged"
 
 const NO_USAGE: JsonObject = {
   input: 0,
@@ -25,20 +25,20 @@ const NO_USAGE: JsonObject = {
   cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 }
 }
 
-/** Faults that are mended elsewhere: ids of calls with their results, roles before all else. */
+/** Faults that other steps repair: `callIds` and `withRole`. */
 const ELSEWHERE: ReadonlySet<FaultCode> = new Set(["missing-call-id", "missing-role"])
 
-/** The faults that are mended here. */
+/** The faults that `mended` repairs. */
 export const mendable = (facts: MessageFacts | undefined): ReadonlyArray<FaultCode> =>
   (facts?.faults ?? []).map(({ code }) => code).filter((code) => !ELSEWHERE.has(code))
 
 export interface Mended {
   readonly payload: JsonObject
-  /** Nothing in it can be read: it becomes a custom entry, which Pi keeps and never looks into. */
+  /** The entry contains nothing readable and becomes a custom entry, which Pi keeps and does not read. */
   readonly isSetAside: boolean
 }
 
-/** An entry that has the faults, mended. */
+/** Repairs the faults of an entry. */
 export const mended = (payload: JsonObject, faults: ReadonlyArray<FaultCode>, roleOf: RoleOf): Mended => {
   if (faults.length === 0) return { payload, isSetAside: false }
   const whole = withTime(payload, faults)
@@ -46,7 +46,7 @@ export const mended = (payload: JsonObject, faults: ReadonlyArray<FaultCode>, ro
   return found === undefined ? { payload: asCustom(whole), isSetAside: true } : { payload: found, isSetAside: false }
 }
 
-/** Of a time that is none Pi needs nothing. */
+/** Removes a timestamp that cannot be converted. Pi does not need it. */
 const withTime = (payload: JsonObject, faults: ReadonlyArray<FaultCode>): JsonObject => {
   if (!faults.includes("odd-timestamp") || printed(payload["timestamp"]) !== undefined) return payload
   const { timestamp: _, ...rest } = payload
@@ -107,7 +107,7 @@ const mendedMessage = (payload: JsonObject, faults: ReadonlyArray<FaultCode>): J
 const mendedUsageOf = (usage: Json | undefined): JsonObject =>
   usage !== undefined && isObject(usage) ? mendedUsage(usage) : NO_USAGE
 
-/** Text is kept as it is where Pi takes text. */
+/** Keeps a string where Pi accepts strings; converts anything else to blocks. */
 const mendedContent = (role: blockFaults.ContentRole, content: Json | undefined): Json => {
   if (typeof content === "string") return role === "user" || role === "custom" ? content : blockFaults.asText(content)
   if (isArray(content)) return blockFaults.mended(role, content)
@@ -127,11 +127,11 @@ const mendedCommand = (message: JsonObject): JsonObject => {
 const textOf = (value: Json | undefined): string =>
   typeof value === "string" ? value : readableTexts(value).join("\n")
 
-/** What Pi calls a model that it cannot find anyway. */
+/** Replaces a name that cannot be converted to a string. */
 const namedModel = (object: JsonObject, key: string): JsonObject =>
   printed(object[key]) === undefined ? { [key]: "unknown" } : {}
 
-/** An edit that says what to send instead; undefined where nothing of that can be read. */
+/** The edit with a replacement that Pi can send; undefined if none is readable. */
 const mendedEdit = (payload: JsonObject, roleOf: RoleOf): JsonObject | undefined => {
   const { replacement } = payload
   const role = roleOf(stringAt(payload, "targetId") ?? "") ?? "user"
@@ -143,7 +143,7 @@ const mendedEdit = (payload: JsonObject, roleOf: RoleOf): JsonObject | undefined
   return { ...payload, replacement: { content: mendedContent(role, source) } }
 }
 
-/** An entry that Pi keeps and never looks into, with all that the payload said. */
+/** A custom entry with the whole payload as data. Pi keeps it and does not read it. */
 export const asCustom = ({ id, parentId, timestamp, ...data }: JsonObject): JsonObject => ({
   type: "custom",
   customType: DAMAGED_ENTRY_TYPE,
@@ -153,37 +153,34 @@ export const asCustom = ({ id, parentId, timestamp, ...data }: JsonObject): Json
   timestamp
 })
 
-/**
- * The message of an entry with the role that its members suggest, where it has none that Pi knows. Undefined where there
- * is nothing to be read, or to be tied to a call.
- */
+/** A message without a known role, with the role that its members suggest; undefined if it contains nothing readable. */
 export const withRole = (message: Json): JsonObject | undefined => {
   if (!isObject(message)) {
     const content = blockFaults.asText(message)
-    return content.length === 0 ? undefined : spokenByDamage({ content })
+    return content.length === 0 ? undefined : asCustomMessage({ content })
   }
   const { command, content, role, toolCallId } = message
   if (typeof toolCallId === "string") return { ...message, role: "toolResult" }
-  if (isSaidByModel(message)) return { ...message, role: "assistant" }
+  if (isFromModel(message)) return { ...message, role: "assistant" }
   if (typeof command === "string") return { ...message, role: "bashExecution" }
   if (isSystemLike(message)) return { ...message, role: "system" }
   if (readableTexts(spokenBy(message)).length === 0) return undefined
   const isPlain = Object.keys(message).every((key) => key === "role" || key === "content" || key === "timestamp")
   if (isPlain && typeof role !== "string") return { ...message, role: "user" }
-  return spokenByDamage(
+  return asCustomMessage(
     content === undefined ? { ...message, content: blockFaults.asText(spokenBy(message)) } : message
   )
 }
 
-/** Pi sends custom messages as if a person had said them, and shows them for what they are. */
-const spokenByDamage = (message: JsonObject): JsonObject => ({
+/** A custom message: Pi sends it as a user message, but displays it as what it is. */
+const asCustomMessage = (message: JsonObject): JsonObject => ({
   customType: DAMAGED_ENTRY_TYPE,
   display: true,
   ...message,
   role: "custom"
 })
 
-const isSaidByModel = ({ content, stopReason, usage }: JsonObject): boolean =>
+const isFromModel = ({ content, stopReason, usage }: JsonObject): boolean =>
   typeof stopReason === "string" ||
   (usage !== undefined && usage !== null) ||
   (isArray(content) &&

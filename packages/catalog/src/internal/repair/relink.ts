@@ -1,9 +1,9 @@
 /**
- * The second step of a repair: ids that are unique, and parents that lead to a root.
+ * The second step of a repair: makes ids unique and lets all parents lead to a root.
  *
- * An entry that names an id means the nearest entry before it that has the id; where there is none, the nearest after
- * it. One that names an entry which is not there follows the entry before it in the file, and so do all others that name
- * the same: the lost entry stood there. A circle is cut at its earliest entry, which follows the entry before it.
+ * An id refers to the nearest entry before with this id, else to the nearest after. Entries whose parent is lost follow the
+ * entry before the first of them, because the lost entry was there. A cycle is cut at its earliest entry, which then
+ * follows the entry before it.
  */
 import * as EntryId from "@pi-sessions/core/EntryId"
 import { type SessionEntry } from "@pi-sessions/core/SessionLine"
@@ -12,13 +12,13 @@ import { ROOT } from "../doctor/Forest.ts"
 export interface Relinked {
   readonly ids: ReadonlyArray<string>
   readonly parents: Int32Array
-  /** For entries that speak of another one, its index. */
+  /** Index of the entry that an entry refers to, by index. */
   readonly targets: ReadonlyMap<number, number>
-  /** Why an entry has another parent than it says. */
+  /** Why an entry gets a new parent, by index. */
   readonly why: ReadonlyMap<number, string>
 }
 
-/** The member that names another entry. */
+/** By entry type: the member that refers to another entry. */
 export const REFERENCE: { readonly [type: string]: string } = {
   compaction: "firstKeptEntryId",
   label: "targetId",
@@ -35,7 +35,7 @@ export const relink = (entries: ReadonlyArray<SessionEntry>, sessionId: string):
   const targets = new Map<number, number>()
   const why = new Map<number, string>()
   const latest = new Map<string, number>()
-  const standIns = new Map<string, number>()
+  const substitutes = new Map<string, number>()
 
   for (const [index, entry] of entries.entries()) {
     const { id, parentId } = entry
@@ -43,12 +43,12 @@ export const relink = (entries: ReadonlyArray<SessionEntry>, sessionId: string):
     const parent = parentId === null ? undefined : before(parentId)
     if (parent !== undefined) parents[index] = parent
     else if (parentId !== null && parentId !== "") {
-      const standIn = standIns.get(parentId) ?? index - 1
-      standIns.set(parentId, standIn)
-      parents[index] = standIn
+      const substitute = substitutes.get(parentId) ?? index - 1
+      substitutes.set(parentId, substitute)
+      parents[index] = substitute
       why.set(index, `its parent ${JSON.stringify(parentId)} is not there`)
     } else if (index > 0 && entries[index - 1]?.id === null && !("parentId" in entry.decode())) {
-      // What Pi appends after an entry without an id.
+      // Pi appends such entries after one without an id.
       parents[index] = index - 1
       why.set(index, "it was written after an entry without an id")
     }
@@ -65,11 +65,11 @@ export const relink = (entries: ReadonlyArray<SessionEntry>, sessionId: string):
     }
     if (id !== null) latest.set(id, index)
   }
-  cutCircles(parents, why)
+  cutCycles(parents, why)
   return { ids, parents, targets, why }
 }
 
-const cutCircles = (parents: Int32Array, why: Map<number, string>): void => {
+const cutCycles = (parents: Int32Array, why: Map<number, string>): void => {
   const walks = new Int32Array(parents.length)
   const cut: Array<number> = []
   for (let start = 0; start < parents.length; start++) {

@@ -1,4 +1,4 @@
-/** The first step of a repair: a header, and entries on lines of their own; what is neither is left out. */
+/** The first step of a repair: a header, and each entry on a line of its own. Drops everything else. */
 import { type JsonObject } from "@pi-sessions/core/Json"
 import * as EntryId from "@pi-sessions/core/EntryId"
 import { isBlank, valueOf } from "@pi-sessions/core/LineValue"
@@ -6,12 +6,12 @@ import * as Session from "@pi-sessions/core/Session"
 import { CURRENT_VERSION, versionOf } from "@pi-sessions/core/SessionHeader"
 import { HeaderLine, SessionEntry, type SessionLine } from "@pi-sessions/core/SessionLine"
 import type { Change } from "../../RepairChange.ts"
-import { headerWithoutId, isByteOrderMark, isNothing, isTree } from "../doctor/SessionForm.ts"
+import { headerWithoutId, isByteOrderMark, isNoSession, isTree } from "../doctor/SessionForm.ts"
 import { asCustom } from "./mendedEntry.ts"
 
-/** Undefined when there is nothing that could be a session. */
+/** Repairs the lines; undefined if the file contains no session. */
 export const repairLines = (session: Session.Session, changes: Array<Change>): Session.Session | undefined => {
-  if (isNothing(session)) return undefined
+  if (isNoSession(session)) return undefined
   const lines: Array<SessionLine> = []
   for (const line of session.lines) {
     const kept = line === session.header ? undefined : keep(line, session, changes)
@@ -27,7 +27,7 @@ export const repairLines = (session: Session.Session, changes: Array<Change>): S
   return Session.fromLines([header, ...lines])
 }
 
-/** The line as it should stand; undefined for one that is left out. */
+/** The repaired line; undefined to drop it. */
 const keep = (line: SessionLine, session: Session.Session, changes: Array<Change>): SessionLine | undefined => {
   const { line: number, byteOffset } = line
   const change = (what: string): void => void changes.push({ line: number, byteOffset, what })
@@ -49,12 +49,12 @@ const keep = (line: SessionLine, session: Session.Session, changes: Array<Change
     return undefined
   }
   if (isBlank(line)) {
-    // At the end of a file without a newline it would stand in the way of the next entry.
+    // Without a newline the next entry would be appended to it.
     if (line.terminated) return line
     if (line.end > line.start) change("blank characters at the end are left out")
     return undefined
   }
-  // It becomes the header.
+  // `headerFor` makes the header from it.
   if (session.header === undefined && headerWithoutId(line) !== undefined) return undefined
   const value = valueOf(line)
   change(

@@ -1,4 +1,4 @@
-/** Where each entry of a session stands in its tree, without the session in memory: ids and parents are enough. */
+/** Positions of a session's entries in its tree. Keeps ids and parents, not the lines. */
 import * as EntryId from "@pi-sessions/core/EntryId"
 import { stringAt, objectAt } from "@pi-sessions/core/Json"
 import { type PiProfile } from "@pi-sessions/core/PiProfile"
@@ -8,7 +8,7 @@ import { HeaderLine, SessionEntry, type SessionLine, ValueLine } from "@pi-sessi
 import { SessionTree } from "@pi-sessions/core/SessionTree"
 import type { BranchPosition } from "../../SearchHit.ts"
 
-/** From this version on entries have parents; before, they follow one another. */
+/** The first version whose entries have parents. Before it a session is a list. */
 const TREE_VERSION = 2
 
 const NOTHING = Uint8Array.of(0x0a)
@@ -18,20 +18,20 @@ interface Place {
   readonly model: string | undefined
 }
 
-/** Takes a session's lines in file order, then tells of each entry, by where it begins in the file. */
+/** Takes a session's lines in file order, then answers questions about entries, by their offset in the file. */
 export class BranchMap {
   readonly #withModels: boolean
   readonly #entries: Array<SessionEntry> = []
-  /** What an entry sets the model to, by where the entry begins. */
+  /** The model that an entry sets, by the entry's offset. */
   readonly #models = new Map<number, string>()
   #leafless: ReadonlyArray<PiProfile> = []
   #version: number | undefined
   #sessionId = ""
-  /** What entries of version 1 are called when the session is brought to the current version, by where they begin. */
+  /** Derived ids of version 1 entries, by offset. */
   readonly #ids = new Map<number, string>()
   readonly #given = new Set<string>()
   #tree: SessionTree | undefined
-  /** Depths on the active branch, by where entries begin. */
+  /** Depths on the active branch, by offset. */
   #active: Map<number, number> | undefined
   #places: Map<number, Place> | undefined
 
@@ -39,7 +39,7 @@ export class BranchMap {
     this.#withModels = withModels
   }
 
-  /** The line's bytes are not kept. It stands in the file `moved` bytes after what it says. */
+  /** Adds a line without keeping its bytes. Its offset in the file is `line.byteOffset + moved`. */
   push(line: SessionLine, moved = 0): void {
     if (line instanceof HeaderLine && this.#version === undefined) {
       const header = line.decode()
@@ -64,19 +64,19 @@ export class BranchMap {
     this.#entries.push(new SessionEntry(NOTHING, 0, 0, line.line, byteOffset, true, envelope))
   }
 
-  /** Undefined for an entry whose id a later one took. */
+  /** Undefined for an entry whose id a later entry repeats. */
   positionAt(byteOffset: number): BranchPosition | undefined {
     return this.#isTree()
       ? (this.#activeAt(byteOffset) ?? this.#placeAt(byteOffset)?.position)
       : this.#placeAt(byteOffset)?.position
   }
 
-  /** What `SessionMigration` calls an entry of version 1; undefined where entries have ids of their own. */
+  /** The id that `SessionMigration` derives for a version 1 entry; undefined in other versions. */
   givenIdAt(byteOffset: number): string | undefined {
     return this.#ids.get(byteOffset)
   }
 
-  /** The model that wrote the entry, else the one that was chosen when it was written: `provider/model`. */
+  /** The model that wrote the entry, else the one selected at that time, as `provider/model`. */
   modelAt(byteOffset: number): string | undefined {
     return this.#placeAt(byteOffset)?.model
   }
@@ -85,7 +85,7 @@ export class BranchMap {
     return (this.#version ?? CURRENT_VERSION) >= TREE_VERSION
   }
 
-  /** Most hits are on the active branch, which is known before the rest of the tree. */
+  /** The active branch is cheaper than the whole tree, and most hits are on it. */
   #activeAt(byteOffset: number): BranchPosition | undefined {
     const depth = this.#activeDepths().get(byteOffset)
     return depth === undefined ? undefined : { active: true, depth, leafId: this.#wholeTree().leafId }
@@ -170,6 +170,6 @@ const modelSetBy = (entry: SessionEntry): string | undefined => {
 const nameOf = (provider: string | undefined, model: string | undefined): string | undefined =>
   model === undefined ? undefined : provider === undefined ? model : `${provider}/${model}`
 
-/** Whether a person who says `wanted` means the model: its name, or its provider and name. */
+/** Whether `wanted` names the model, by its name or as `provider/name`. */
 export const isModel = (wanted: string, model: string | undefined): boolean =>
   model !== undefined && (model === wanted || model.endsWith(`/${wanted}`))

@@ -1,24 +1,22 @@
 /**
- * The entries of a session that may hold a match, from pieces of its file. Only lines that hold the needle are read, by the
- * one reader, so that what it recovers from damaged lines is searched as well.
+ * Finds the entries that may match, in pieces of a file. Only lines with the needle are parsed. The parser is
+ * SessionReader, so entries that it recovers from damaged lines are searched too.
  */
 import { SessionEntry, type SessionLine } from "@pi-sessions/core/SessionLine"
 import { SessionReader } from "@pi-sessions/core/SessionReader"
 import { type Needle, mayMatch } from "./needle.ts"
 import type { ScanMemory } from "./byteScan.ts"
-import type { Piece } from "./wholeLines.ts"
+import { NEWLINE, type Piece } from "./wholeLines.ts"
 
-const NEWLINE = 0x0a
-
-/** An entry whose bytes are in memory during the call only, and where it stands in the file. */
+/** Receives an entry, whose bytes are valid during the call only, and its offset in the file. */
 export type OnEntry = (entry: SessionEntry, byteOffset: number) => void
 
 export class EntryFinder {
-  /** An entry's line holds each of them; the first is the one to look for. */
+  /** Every matching line contains all of them. The first is searched for, the others are checked. */
   readonly #needles: ReadonlyArray<Needle>
   readonly #onEntry: OnEntry
-  #reader = new SessionReader()
-  /** Bytes that the reader was given. */
+  readonly #reader = new SessionReader()
+  /** Bytes given to the reader. */
   #read = 0
 
   constructor(needles: ReadonlyArray<Needle>, onEntry: OnEntry) {
@@ -26,7 +24,7 @@ export class EntryFinder {
     this.#onEntry = onEntry
   }
 
-  /** Takes the next piece of the file. */
+  /** Searches the next piece of the file. */
   push(piece: Piece): void {
     const [needle, ...others] = this.#needles
     if (needle === undefined) this.#readLines(piece, 0, piece.end)
@@ -48,7 +46,7 @@ export class EntryFinder {
     }
   }
 
-  /** Reads whole lines of a piece. */
+  /** Parses whole lines of a piece. */
   #readLines({ end, fileOffset, memory: { bytes } }: Piece, from: number, to: number): void {
     this.#push(bytes.subarray(from, to), fileOffset + from)
     if (to === end && bytes[to - 1] !== NEWLINE)

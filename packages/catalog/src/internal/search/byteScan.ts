@@ -1,12 +1,11 @@
 /**
- * Looks for two bytes at a distance, and for JSON escapes, in one pass over memory: 64 bytes at a time, in WebAssembly.
+ * Searches memory for two bytes at a distance and for JSON escapes in one pass, 64 bytes at a time, in WebAssembly.
  *
- * `Buffer.indexOf` finds a rare needle as fast as memory is read, but the escapes that could hide it are many (`\u001b`
- * in what terminals print, and a backslash before each quote): finding those with it took twice as long as the rest of a
- * search. The module is put together here from its instructions, so that there is no binary to trust.
+ * `Buffer.indexOf` is as fast for the bytes, but not for the many escapes that could hide them; with it a search took twice
+ * as long (docs/adr/008-fast-reading.md). The module is assembled here, so that there is no binary to trust.
  */
 
-/** What to look for. A byte counts when it equals `first` after its `firstMask` bits are set; so for the second. */
+/** The bytes to find. A byte matches if it equals `first` after the bits of `firstMask` are set; likewise `second`. */
 export interface BytePair {
   readonly first: number
   readonly firstMask: number
@@ -14,15 +13,15 @@ export interface BytePair {
   readonly secondMask: number
   /** From the first byte to the second, 0 to `DISTANCE_MAX`. */
   readonly distance: number
-  /** The byte that makes an escape with a backslash, besides `u`; `u` where no other does. */
+  /** The byte after a backslash that makes an escape, besides `u`; `u` if there is no other. */
   readonly escape: number
 }
 
 export const DISTANCE_MAX = 64
 const VECTOR = 16
-/** Vectors that are looked at together, while there is nothing in them. */
+/** Vectors that are tested together while none contains a match. */
 const TOGETHER = 4
-/** Memory that must follow the last byte looked at: it is read, not looked at. */
+/** Bytes of memory that must follow the last searched byte, because vectors are loaded beyond it. */
 export const PADDING = DISTANCE_MAX + VECTOR * TOGETHER + 1
 
 const PAGE = 1 << 16
@@ -70,19 +69,19 @@ const [FROM, TO, SECOND_FROM, FIRST, FIRST_MASK, SECOND, SECOND_MASK, ESCAPE, BA
   0, 1, 2, 3, 4, 5, 6, 7, 8, 9
 ]
 const PARAMETERS = 10
-/** The local that holds a parameter's byte as often as a vector has bytes. */
+/** The local with a vector of a parameter's byte. */
 const vectorOf = (parameter: number): number => PARAMETERS + parameter - FIRST
 const [HERE, NEXT, FOUND] = [vectorOf(PARAMETERS), vectorOf(PARAMETERS + 1), vectorOf(PARAMETERS + 2)]
 const VECTORS = PARAMETERS - FIRST + 3
 
-/** Which parts of a look some pairs can do without. */
+/** Instructions that not every pair needs. */
 interface Kind {
   readonly masks: boolean
   readonly otherEscape: boolean
 }
 
-/** Leaves a vector of what begins in the vector at `FROM + offset`. */
-const look = ({ masks, otherEscape }: Kind, offset: number): Code => {
+/** Leaves a vector that marks the matches that begin at `FROM + offset`. */
+const matches = ({ masks, otherEscape }: Kind, offset: number): Code => {
   const masked = (mask: number): Code => (masks ? code(get(vectorOf(mask)), OP.or) : [])
   return code(
     // The first byte here and the second at its distance ...
@@ -102,18 +101,18 @@ const forward = (bytes: number): Code =>
 const splatted = (parameter: number): Code => code(get(parameter), OP.splat, set(vectorOf(parameter)))
 
 const bodyOf = (kind: Kind): Code => {
-  const others = Array.from({ length: TOGETHER - 1 }, (_, index) => code(look(kind, (index + 1) * VECTOR), OP.or))
+  const others = Array.from({ length: TOGETHER - 1 }, (_, index) => code(matches(kind, (index + 1) * VECTOR), OP.or))
   const outAtEnd = code(get(FROM), get(TO), OP.atLeast, OP.branchOut)
   const again = code(OP.branchBack, OP.end, OP.end)
   return code(
     ...[FIRST, FIRST_MASK, SECOND, SECOND_MASK, ESCAPE, BACKSLASH, U].map(splatted),
-    // In strides while there is nothing ...
+    // Skips four vectors at a time without a match ...
     code(OP.block, OP.loop, outAtEnd),
-    code(look(kind, 0), ...others, OP.anyTrue, OP.branchOut),
+    code(matches(kind, 0), ...others, OP.anyTrue, OP.branchOut),
     code(forward(TOGETHER * VECTOR), again),
-    // ... then to the place itself.
+    // ... then finds the exact position.
     code(OP.block, OP.loop, outAtEnd),
-    code(look(kind, 0), tee(FOUND), OP.anyTrue),
+    code(matches(kind, 0), tee(FOUND), OP.anyTrue),
     OP.if,
     code(get(FROM), get(FOUND), OP.bitmask, OP.trailingZeros, OP.add, tee(FROM)),
     code(get(TO), get(FROM), get(TO), OP.lessThan, OP.select, OP.return),
@@ -141,7 +140,7 @@ const moduleOf = (kind: Kind): Uint8Array => {
   )
 }
 
-/** Node has it; the types of Node do not. */
+/** Node has WebAssembly, but its types do not declare it. */
 declare const WebAssembly: {
   readonly Memory: new (pages: { readonly initial: number }) => WasmMemory
   readonly Module: new (bytes: Uint8Array) => object
@@ -157,10 +156,10 @@ type Find = (from: number, to: number, secondFrom: number, ...bytes: ReadonlyArr
 
 const isFind = (value: unknown): value is Find => typeof value === "function"
 
-/** By kind, as a number. */
+/** Compiled modules by kind. */
 const modules: Array<object | undefined> = []
 
-/** Memory to read a file into, and the scanner of it. */
+/** Memory to read a file into, with its scanner. */
 export class ScanMemory {
   readonly #memory: WasmMemory
   readonly #finds: Array<Find | undefined> = []
@@ -171,12 +170,12 @@ export class ScanMemory {
     this.#bytes = this.#view()
   }
 
-  /** All that may be filled; another array after `grow`. */
+  /** The usable memory. `grow` replaces the array. */
   get bytes(): Buffer {
     return this.#bytes
   }
 
-  /** Twice the memory, with what is in it; false where there is no more. */
+  /** Doubles the memory and keeps its content; false if the system has no more. */
   grow(): boolean {
     try {
       this.#memory.grow(this.#memory.buffer.byteLength / PAGE)
@@ -187,7 +186,7 @@ export class ScanMemory {
     return true
   }
 
-  /** The first place at or after `from` where the pair or an escape begins; `to` when there is none before it. */
+  /** The first position in `from..to` where the pair or an escape begins; `to` if there is none. */
   find(pair: BytePair, from: number, to: number): number {
     const { first, firstMask, second, secondMask, distance, escape } = pair
     const find = this.#findOf({ masks: (firstMask | secondMask) !== 0, otherEscape: escape !== U_BYTE })

@@ -1,25 +1,27 @@
+/** Groups sessions that were forked from one another, so that a search reports shared entries once. */
 import type { CatalogSession } from "../../CatalogSession.ts"
+import { baseName } from "../../WorkingDirectory.ts"
 
-/** Sessions that were forked from one another, each after the one it was forked from. */
+/** Sessions that were forked from one another, each after its parent. */
 export type ForkFamily = ReadonlyArray<CatalogSession>
 
-/** Pi names a file `<time>_<session id>.jsonl`, the store a container `<session id>.v2`. The time has no underscore. */
+/** The session id in the name of a file, `<time>_<session id>.jsonl`, or of a container, `<session id>.v2`. */
 const idInName = (path: string): string | undefined => {
-  const name = path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1)
+  const name = baseName(path)
   return /^[^_]*_(.+)\.jsonl$/.exec(name)?.[1] ?? /^(.+)\.v2$/.exec(name)?.[1]
 }
 
-/** Where a session stands in its family. */
+/** A session's position in its family. */
 interface Descent {
-  /** What the members of one family have in common. */
+  /** Path that identifies the family. */
   readonly root: string
-  /** Forks between it and the first. */
+  /** Number of forks from the first session to this one. */
   readonly depth: number
 }
 
 /**
- * The family of each session that has one. A fork names the file it was made from by path; where that file was moved, or
- * became a container, it is known by what the catalog knows of it, else by the id in its name.
+ * The family of each session that has one. A fork names its parent by path. If the parent was moved or became a container,
+ * it is found by `parentPath`, else by the id in the path.
  */
 export const forkFamilies = (sessions: ReadonlyArray<CatalogSession>): ReadonlyMap<CatalogSession, ForkFamily> => {
   const byPath = new Map(sessions.map((session) => [session.path, session]))
@@ -31,7 +33,7 @@ export const forkFamilies = (sessions: ReadonlyArray<CatalogSession>): ReadonlyM
       : (byPath.get(parentPath ?? parentSession) ?? byId.get(idInName(parentSession) ?? ""))
 
   const descents = new Map<CatalogSession, Descent>()
-  /** Goes up to the first whose descent is known, and down again. Headers may name each other in a circle. */
+  /** Walks up to a session whose descent is known, then down again. Headers may form a cycle. */
   const descentOf = (session: CatalogSession): Descent => {
     const known = descents.get(session)
     if (known !== undefined) return known
@@ -50,7 +52,7 @@ export const forkFamilies = (sessions: ReadonlyArray<CatalogSession>): ReadonlyM
       for (const member of circle) descents.set(member, above)
     }
     for (const member of way.reverse()) {
-      // Forks of a session that is not here belong together too.
+      // Forks of a missing session are a family too.
       above =
         above === undefined
           ? { root: member.parentPath ?? member.parentSession ?? member.path, depth: 0 }

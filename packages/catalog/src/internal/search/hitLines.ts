@@ -1,13 +1,14 @@
+/** Selects the lines of a text to show for its matches. */
 import type { HitLine } from "../../SearchHit.ts"
 import type { TextRange } from "../../SearchPattern.ts"
 
-/** How many lines to give before and after those that hold a match. */
+/** Number of lines before and after each match. */
 export interface ContextLines {
   readonly before: number
   readonly after: number
 }
 
-/** The lines of a text that hold matches (ordered, none within another) and those around them, each once. */
+/** The lines with matches and those around them, each once. `matches` are in order and do not overlap. */
 export const hitLines = (
   text: string,
   matches: ReadonlyArray<TextRange>,

@@ -1,9 +1,8 @@
 /**
- * From the text that must stand in every match to the bytes to look for in JSON lines.
+ * Turns a text that every match contains into bytes to search for in lines of JSON.
  *
- * A line is looked at closer when it holds two of the text's bytes at their distance, or a JSON escape of one of the
- * characters from the one to the other: no match can be without either. What surrounds the two bytes is then compared as
- * far as it must be spelt in one way.
+ * A line is a candidate if it contains two bytes of the text at their distance, or a JSON escape of a character between
+ * them: every match has one of the two. The bytes around the pair are then compared, as far as their spelling is fixed.
  */
 import { type BytePair, DISTANCE_MAX } from "./byteScan.ts"
 
@@ -11,30 +10,30 @@ export interface Needle {
   readonly pair: BytePair
   /** Bytes around the pair, with the bits of `masks` set. */
   readonly run: Uint8Array
-  /** 0x20 for letters in either case. */
+  /** 0x20 for letters of either case, else 0. */
   readonly masks: Uint8Array
-  /** 1 where the character may also stand there as one that is longer than a byte. */
+  /** 1 if a longer character may replace this byte, else 0. */
   readonly others: Uint8Array
-  /** The pair's first byte in `run`. */
+  /** Index of the pair's first byte in `run`. */
   readonly at: number
-  /** UTF-16 code units whose escapes may hide the pair. */
+  /** UTF-16 code units whose escapes can hide the pair. */
   readonly units: ReadonlySet<number>
 }
 
-/** From the most common byte of sessions in JSON on; what is not here is rarer. */
+/** Bytes of sessions, most frequent first. Others are rarer. */
 const COMMON = ' etaoinsr"ldcu,:mhpf01234567890gy{}[]._-/wbvk()=>;xjqzTSCEAIPRMNDFOLBUGWHVKXYJQZ'
 const RANKS = Uint8Array.from({ length: 256 }, (_, byte) => {
   const rank = COMMON.indexOf(String.fromCharCode(byte))
-  // Lead and inner bytes of UTF-8 are common together, in languages that need them.
+  // Bytes of multi-byte characters are frequent in the languages that use them.
   return rank >= 0 ? rank : byte >= 0x80 ? 40 : COMMON.length
 })
 
-/** Beyond it no script has cases. */
+/** No character from here on has cases. */
 const CASED_BELOW = 0x1f000
 let cased: string | undefined
 const caseless = new Map<string, boolean>()
 
-/** Whether a regular expression with the flags `i` and `u` takes nothing else for the character, which is not ASCII. */
+/** Whether a non-ASCII character matches only itself in a regular expression with the flags `i` and `u`. */
 const isCaseless = (character: string): boolean => {
   const known = caseless.get(character)
   if (known !== undefined) return known
@@ -50,17 +49,17 @@ const isCaseless = (character: string): boolean => {
   return found
 }
 
-/** How a character may be spelt without a JSON escape. */
+/** The spellings of a character in JSON without escapes. */
 type Spelling = "one" | "cases" | "cases-and-longer" | "many"
 
 const spellingOf = (character: string, ignoreCase: boolean): Spelling => {
-  // JSON must escape these, and U+FFFD stands for any bytes that are no UTF-8.
+  // JSON must escape these; U+FFFD may represent any invalid bytes.
   if (character < " " || character === '"' || character === "\\" || /[\ud800-\udfff\ufffd]/u.test(character))
     return "many"
   if (!ignoreCase) return "one"
   if (character >= "\u0080") return isCaseless(character) ? "one" : "many"
   if (!/[a-z]/i.test(character)) return "one"
-  // The Kelvin sign and the long s.
+  // The Kelvin sign and the long s fold to k and s.
   return /[ks]/i.test(character) ? "cases-and-longer" : "cases"
 }
 
@@ -68,11 +67,11 @@ interface RunBytes {
   readonly bytes: Array<number>
   readonly masks: Array<number>
   readonly others: Array<number>
-  /** The characters, and where their bytes begin. */
+  /** The characters and the index of their first byte. */
   readonly characters: Array<{ readonly text: string; readonly at: number }>
 }
 
-/** The stretches of a text whose characters have few spellings. */
+/** Splits a text at characters with many spellings. */
 const runsOf = (text: string, ignoreCase: boolean): ReadonlyArray<RunBytes> => {
   const runs: Array<RunBytes> = []
   let run: RunBytes | undefined
@@ -101,12 +100,12 @@ interface Candidate {
   readonly rank: number
 }
 
-/** The rarest two bytes of a run between which nothing is longer than a byte in another spelling. */
+/** Pairs of bytes in a run, ranked by rarity. Every character between them has a fixed length. */
 function* pairsOf(run: RunBytes): Generator<Candidate> {
   const rank = (at: number): number => RANKS[run.bytes[at] ?? 0] ?? 0
   for (let first = 0; first < run.bytes.length; first++) {
     if (run.others[first] === 1) continue
-    // One byte alone is better than nothing only.
+    // A single byte has a low rank: it is used only if there is no pair.
     yield { run, first, second: first, rank: rank(first) / 4 }
     const end = Math.min(run.bytes.length, first + DISTANCE_MAX + 1)
     for (let second = first + 1; second < end && run.others[second] === 0; second++) {
@@ -115,7 +114,7 @@ function* pairsOf(run: RunBytes): Generator<Candidate> {
   }
 }
 
-/** What to look for where every match holds all of `texts`; undefined where none of them has a byte that must be there. */
+/** The rarest needle of texts that every match contains; undefined if none of them has a fixed byte. */
 export const needleOf = (texts: ReadonlyArray<string>, ignoreCase: boolean): Needle | undefined => {
   let best: Candidate | undefined
   for (const text of texts) {
@@ -155,7 +154,7 @@ const SOLIDUS = 0x2f
 const BACKSLASH = 0x5c
 const U = 0x75
 
-/** Whether the pair or escape that stands at `at` may belong to a match. */
+/** Whether the pair or escape at `at` may belong to a match. */
 export const mayMatch = (needle: Needle, bytes: Uint8Array, at: number): boolean =>
   bytes[at] === BACKSLASH ? isEscapeOf(needle, bytes, at) : fitsAround(needle, bytes, at)
 
@@ -170,10 +169,9 @@ const isEscapeOf = ({ units }: Needle, bytes: Uint8Array, at: number): boolean =
   return units.has(unit)
 }
 
-const HEX = Int8Array.from({ length: 256 }, (_, byte) => {
-  const digit = "0123456789abcdef".indexOf(String.fromCharCode(byte).toLowerCase())
-  return digit
-})
+const HEX = Int8Array.from({ length: 256 }, (_, byte) =>
+  "0123456789abcdef".indexOf(String.fromCharCode(byte).toLowerCase())
+)
 
 /** The longest escape of a code unit. */
 const ESCAPE_LENGTH = 6
@@ -183,7 +181,7 @@ const fitsAround = ({ run, masks, others, at: anchor }: Needle, bytes: Uint8Arra
   for (let i = anchor + 1; i < run.length; i++) {
     const byte = bytes[start + i] ?? 0
     if ((byte | masks[i]!) === run[i]) continue
-    // From here on it is spelt with an escape, or with a longer character.
+    // The rest may be spelled with an escape or a longer character.
     if (byte === BACKSLASH || (others[i] === 1 && byte >= 0x80)) break
     return false
   }
@@ -192,7 +190,7 @@ const fitsAround = ({ run, masks, others, at: anchor }: Needle, bytes: Uint8Arra
     const byte = bytes[place] ?? 0
     if ((byte | masks[i]!) === run[i]) continue
     if (others[i] === 1 && byte >= 0x80) return true
-    // The end of an escape may look like anything.
+    // An escape may end here, and its last bytes can be anything.
     for (let back = 0; back < ESCAPE_LENGTH; back++) if (bytes[place - back] === BACKSLASH) return true
     return false
   }

@@ -1,7 +1,6 @@
 /**
- * Texts that every match of a regular expression holds, as far as they are easily seen: characters that stand for
- * themselves outside of groups and classes, and that no quantifier makes optional. Nothing is found in an expression with
- * alternatives at its top; then every line has to be looked at.
+ * Finds texts that every match of a regular expression contains: literal characters outside of groups and classes that no
+ * quantifier makes optional. An expression with alternatives at its top level has none, so every line is searched.
  */
 
 /** `source` must be a valid expression under the flag `u`. */
@@ -29,7 +28,7 @@ export const requiredLiterals = (source: string): ReadonlyArray<string> => {
       case "*":
       case "?":
       case "{":
-        // What stands before may be absent. (After a group or class the run is empty.)
+        // The character before it is optional. (After a group or class the run is empty.)
         run.pop()
         cut()
         i = character === "{" ? characters.indexOf("}", i) + 1 : i + 1
@@ -37,7 +36,7 @@ export const requiredLiterals = (source: string): ReadonlyArray<string> => {
       case "+":
         cut()
         i++
-        // `a+?` is as required as `a+`.
+        // In `a+?` the `a` is required too.
         if (characters[i] === "?") i++
         break
       case ".":
@@ -78,7 +77,7 @@ const afterEscape = (characters: ReadonlyArray<string>, at: number): number => {
   return at + 2
 }
 
-/** Just after the class that opens at `at`. Under the flag `u` classes do not nest. */
+/** The index after the class that opens at `at`. With the flag `u` classes do not nest. */
 const afterClass = (characters: ReadonlyArray<string>, at: number): number => {
   let i = at + 1
   while (i < characters.length && characters[i] !== "]") i = characters[i] === "\\" ? i + 2 : i + 1
