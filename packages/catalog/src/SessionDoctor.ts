@@ -73,7 +73,10 @@ const lineAt = ({ lines }: Session.Session, byteOffset: number): SessionLine | u
 }
 
 /** If a damaged line also contains whole entries, Pi loses those too. */
-const rescuedEntries = ({ code, line }: SessionDiagnostic, rescued: ReadonlySet<number>): Partial<Pick<Finding, "pi" | "mend">> =>
+const rescuedEntries = (
+  { code, line }: SessionDiagnostic,
+  rescued: ReadonlySet<number>
+): Partial<Pick<Finding, "pi" | "mend">> =>
   code === "malformed-line" && rescued.has(line)
     ? {
         pi: both("loses", "skips the whole line, with the entries on it that are whole"),

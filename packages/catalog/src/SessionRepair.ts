@@ -71,7 +71,8 @@ const withSoundHeader = (session: Session.Session, changes: Array<Change>): Sess
 const migrate = (session: Session.Session, changes: Array<Change>): Session.Session => {
   const { header, lines } = session
   const isUnversionedTree = formOf(session)?.isUnversionedTree === true
-  if (isUnversionedTree && header !== undefined) changes.push({ ...positionOf(header), what: "the header says version 3" })
+  if (isUnversionedTree && header !== undefined)
+    changes.push({ ...positionOf(header), what: "the header says version 3" })
   const migrated = SessionMigration.toCurrent(isUnversionedTree ? asTree(session) : session)
   if (migrated === session) return session
   // A rewritten entry has a line of its own.

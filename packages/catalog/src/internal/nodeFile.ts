@@ -6,8 +6,7 @@ import { SessionFileError, reasonOfCode } from "@pi-sessions/session-file/Sessio
 export const READ = Fs.constants.O_RDONLY | (Fs.constants.O_NONBLOCK ?? 0)
 
 /** The code of a system error; "" for any other value. */
-export const codeOf = (cause: unknown): string =>
-  cause instanceof Error && "code" in cause ? String(cause.code) : ""
+export const codeOf = (cause: unknown): string => (cause instanceof Error && "code" in cause ? String(cause.code) : "")
 
 /** Converts what a call threw. */
 export const failed = (path: string, operation: "list" | "read", cause: unknown): SessionFileError => {

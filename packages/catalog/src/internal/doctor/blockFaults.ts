@@ -21,7 +21,11 @@ export type ContentRole = "user" | "assistant" | "toolResult" | "custom"
 const fault = (code: BlockCode, reads: Readings): BlockFault => ({ code, reads })
 
 /** The faults of a content: one of each kind, with the worst reaction to any of its blocks. */
-export const faultsIn = (role: ContentRole, failed: boolean, content: ReadonlyArray<Json>): ReadonlyArray<BlockFault> => {
+export const faultsIn = (
+  role: ContentRole,
+  failed: boolean,
+  content: ReadonlyArray<Json>
+): ReadonlyArray<BlockFault> => {
   let found: Map<BlockCode, BlockFault> | undefined
   for (const block of content) {
     for (const one of faultsOf(role, failed, block)) {
@@ -45,7 +49,6 @@ const faultsOf = (role: ContentRole, failed: boolean, block: Json): ReadonlyArra
   // Pi sends any block that is not text as an image in user messages, and omits it in tool results.
   return [fault("unknown-block", role === "toolResult" ? inBoth(lost) : inBoth(imageSends(block)))]
 }
-
 
 const isName = (value: Json | undefined): boolean => typeof value === "string" && value !== ""
 

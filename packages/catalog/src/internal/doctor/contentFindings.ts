@@ -151,7 +151,8 @@ export const contentFindings = ({ tree }: Session.Session, findings: FindingList
   const lookup = { entries, indexOf: (id: string) => indexes.get(id) }
   for (const [index, entry] of entries.entries()) {
     const fact = facts[index]
-    for (const fault of fact?.faults ?? []) findings.push(faultFinding(fault, entry, fact?.failed === true, surroundings))
+    for (const fault of fact?.faults ?? [])
+      findings.push(faultFinding(fault, entry, fact?.failed === true, surroundings))
     if (fact?.resultOf === null && links.byPlace.has(index))
       findings.push(
         finding("missing-call-id", entry, "a tool's result without the id of its call, or with an empty one", sent)

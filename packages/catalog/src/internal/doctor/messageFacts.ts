@@ -152,7 +152,6 @@ const isFailed = ({ stopReason }: JsonObject): boolean => stopReason === "error"
 export const isSystemLike = ({ sections, toolsAdded }: JsonObject): boolean =>
   isObject(sections ?? null) || isArray(toolsAdded)
 
-
 const idOf = (value: Json | undefined): string | null => (typeof value === "string" && value !== "" ? value : null)
 
 export const isContentRole = (role: Json | undefined): role is blockFaults.ContentRole =>

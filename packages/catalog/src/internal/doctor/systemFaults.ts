@@ -8,7 +8,6 @@ export interface SystemFault {
   readonly reads: ReturnType<typeof each>
 }
 
-
 export const systemFaults = (message: JsonObject): ReadonlyArray<SystemFault> => {
   const { content, sections, toolsAdded, toolsRemoved } = message
   const isSound =

@@ -9,5 +9,4 @@ export const REASON = "a link to Pi's credentials, which are not read"
 export const LINKS_MAX = 40
 
 /** Whether a path has the name of the credentials file. Ignores case, as some file systems do. */
-export const isCredentials = (path: string): boolean =>
-  baseName(path).toLowerCase() === PiEnvironment.CREDENTIALS
+export const isCredentials = (path: string): boolean => baseName(path).toLowerCase() === PiEnvironment.CREDENTIALS
