@@ -80,7 +80,7 @@ export const resolve = Effect.fn("SessionReference.resolve")(function* (
     if (sessions.length === 0 && other?.why === "unread") {
       return yield* new SessionFileError({ path: other.path, operation: "read", reason: other.reason })
     }
-    const advice = other?.path === at ? `; pi-sessions doctor ${reference} tells what is in it` : ""
+    const advice = other?.path === at ? `; pi-sessions doctor ${reference} shows what is in it` : ""
     const reason = `${other?.reason ?? "no session in it"}${advice}`
     return yield* oneOf(reference, sessions, { reference, searched: [at], found: sessions.length, reason })
   }

@@ -92,7 +92,7 @@ describe("SessionReference", () => {
       assert.strictEqual(none._tag, "SessionNotFound")
       assert.strictEqual(
         none.message,
-        `${path}: the first line is no session header; pi-sessions doctor ${path} tells what is in it`
+        `${path}: the first line is no session header; pi-sessions doctor ${path} shows what is in it`
       )
       const loop = Path.join(pi.sessionsRoot, "loop of one.jsonl")
       Fs.symlinkSync(loop, loop)
