@@ -159,6 +159,7 @@ const roundTrip = Effect.fnUntraced(function* (name: string, bytes: Buffer, rand
     const database = yield* migration.rollback(location, { format: "sqlite_v1" })
     const again = yield* migration.migrate(database.path, { format: "sqlite_v1" })
     assert.strictEqual(again.entryCount, entryCount, name)
+    assert.strictEqual((yield* catalog.list({ sessions: [directory] })).sessions.length, 1, `${name}: database replaced`)
   }
   // Without its source file, the rollback writes a new one.
   if (random.chance(0.5)) Fs.renameSync(file, `${file}.aside`)
