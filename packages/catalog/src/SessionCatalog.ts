@@ -22,7 +22,7 @@ import * as SessionDiscovery from "./SessionDiscovery.ts"
 import * as SessionIndex from "./SessionIndex.ts"
 import * as SessionPlaces from "./internal/find/SessionPlaces.ts"
 import { withLateHeader } from "./internal/find/lateHeader.ts"
-import { isSession, lookAtFiles } from "./internal/find/lookAtFiles.ts"
+import { isSession, identifyFiles } from "./internal/find/identifyFiles.ts"
 import { inContainers, inDatabases } from "./internal/find/storedSessions.ts"
 import { withParents } from "./internal/find/withParents.ts"
 import { summaryOf } from "./internal/index/summaryOf.ts"
@@ -91,7 +91,7 @@ const make = Effect.gen(function* () {
     const indexes = options.useIndex === false ? NO_INDEXES : yield* readIndexes(index, places.indexed)
     // An unreadable index counts as none. `IndexRefresh.status` reports it.
     const rows = [...indexes.values()].flatMap((index) => (Result.isSuccess(index) ? [index.success.rows] : []))
-    const looks = yield* lookAtFiles(places, rows, options.readHeaders ?? false)
+    const looks = yield* identifyFiles(places, rows, options.readHeaders ?? false)
     const containers = yield* inContainers(source, places.containers)
     const replaced = new Set([...containers.superseded.values()].flat())
     const files = yield* Effect.forEach(

@@ -8,7 +8,7 @@ import { type SessionSource } from "@pi-sessions/session-file/SessionSource"
 import { columnsOf } from "../../CatalogSession.ts"
 import { FileSurvey } from "../../FileSurvey.ts"
 import { type OtherFile } from "../../OtherFile.ts"
-import { type Listed } from "./lookAtFiles.ts"
+import { type Listed } from "./identifyFiles.ts"
 
 /** Reads an undecided file up to its first header or entry. */
 export const withLateHeader = Effect.fnUntraced(function* (source: SessionSource["Service"], file: OtherFile) {

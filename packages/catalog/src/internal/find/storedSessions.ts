@@ -5,7 +5,7 @@ import { SessionFileError } from "@pi-sessions/session-file/SessionFileError"
 import { type SessionRef, type SessionSource } from "@pi-sessions/session-file/SessionSource"
 import * as StoreSource from "@pi-sessions/store/StoreSource"
 import { type CatalogSession, type SessionFormat, columnsOf } from "../../CatalogSession.ts"
-import { type Listed, identifyDatabases, oneForEachFile } from "./lookAtFiles.ts"
+import { type Listed, identifyDatabases, oneForEachFile } from "./identifyFiles.ts"
 
 type Source = SessionSource["Service"]
 

@@ -30,7 +30,7 @@ const rowOf = (rows: Rows, path: string): SessionSummary | undefined => {
  * Identifies every file of `places`. Opens those without a current row, or all with `readHeaders`. Walks files that turn
  * out to be directories.
  */
-export const lookAtFiles = Effect.fnUntraced(function* (
+export const identifyFiles = Effect.fnUntraced(function* (
   places: SessionPlaces.SessionPlaces,
   rows: Rows,
   readHeaders: boolean
