@@ -1,9 +1,9 @@
 /**
  * Measures search, compared with ripgrep (one thread) and grep, which search lines without scopes. Run by `pnpm bench`.
  *
- * ripgrep and grep are timed as whole processes, which start in some milliseconds. This library is timed without the start of
- * Node: from listing the sessions to the last hit with its position. The first search of a process includes compilation.
- * The pattern is in a prompt and in a tool result of one session.
+ * ripgrep and grep are timed as whole processes, which start in some milliseconds. This library is timed without the
+ * start of Node: from listing the sessions to the last hit with its position. The first search of a process includes
+ * compilation. The pattern is in a prompt and in a tool result of one session.
  */
 import { spawnSync } from "node:child_process"
 import * as FileSystem from "node:fs"

@@ -2,8 +2,8 @@
  * Reads names, sizes, times and first bytes of many files in one call. One Effect per file would cost more than the
  * system calls (docs/adr/008-fast-reading.md).
  *
- * `layer` uses Effect's FileSystem. `layerNode` makes synchronous calls of Node in batches and yields between them; it is
- * several times as fast. Neither reads directories, pipes or devices, or waits for the writer of a pipe.
+ * `layer` uses Effect's FileSystem. `layerNode` makes synchronous calls of Node in batches and yields between them; it
+ * is several times as fast. Neither reads directories, pipes or devices, or waits for the writer of a pipe.
  */
 import * as Context from "effect/Context"
 import * as Layer from "effect/Layer"

@@ -1,6 +1,6 @@
 /**
- * For each finding code: severity, what each Pi does, what a repair does. Tests compare the rows with Pi 0.78.0 and 1.5.2
- * on fixtures. A row describes its own fault only; a file with several faults has several findings.
+ * For each finding code: severity, what each Pi does, what a repair does. Tests compare the rows with Pi 0.78.0 and
+ * 1.5.2 on fixtures. A row describes its own fault only; a file with several faults has several findings.
  */
 import type { Code, Does, Finding, Severity } from "./SessionFinding.ts"
 

@@ -1,6 +1,7 @@
 /**
- * Compares session indexes with the disk, and updates them. Reads all sessions first; then the rows of a directory change in
- * one transaction. An index contains Pi's own files only, because the programs that share it know no containers.
+ * Compares session indexes with the disk, and updates them. Reads all sessions first; then the rows of a directory
+ * change in one transaction. An index contains Pi's own files only, because the programs that share it know no
+ * containers.
  */
 import type * as Config from "effect/Config"
 import * as Context from "effect/Context"
@@ -61,7 +62,7 @@ export class IndexRefresh extends Context.Service<
     readonly status: (
       options?: DiscoveryOptions
     ) => Effect.Effect<ReadonlyArray<IndexStatus>, Config.ConfigError | SessionFileError>
-    /** Writes missing and stale rows, and removes those of deleted files. Creates no index in a directory without sessions. */
+    /** Writes missing and stale rows, and removes those of deleted files. Creates no index without rows. */
     readonly refresh: (
       options?: RefreshOptions
     ) => Effect.Effect<

@@ -1,8 +1,8 @@
 /**
  * Reads session files for a search, from first byte to last, into memory that is reused.
  *
- * `layer` uses Effect's FileSystem. `layerNode` makes synchronous calls of Node for some milliseconds between yields: one
- * Effect per piece would add half to the time (docs/adr/008-fast-reading.md).
+ * `layer` uses Effect's FileSystem. `layerNode` makes synchronous calls of Node for some milliseconds between yields:
+ * one Effect per piece would add half to the time (docs/adr/008-fast-reading.md).
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

@@ -18,7 +18,7 @@ export interface BranchPosition {
   readonly active: boolean
   /** Number of its ancestors. */
   readonly depth: number
-  /** The end of its branch: the session's leaf, else its last descendant leaf. Null in version 1, or if the leaf has no id. */
+  /** The end of its branch: the session's leaf, else its last descendant. Null in version 1, and without an id. */
   readonly leafId: string | null
 }
 

@@ -1,10 +1,10 @@
 /**
  * A search pattern: a literal or a regular expression.
  *
- * By default ("smart") the case matters if the pattern contains an upper-case letter. Case folding is Unicode's simple one,
- * as in JavaScript with the flags `i` and `u`: `ß` does not match `ss`. Regular expressions are JavaScript's with the flags
- * `u` and `m`: `^` and `$` match at line ends. A catastrophic expression cannot be stopped within a text; a search is
- * interrupted between texts.
+ * By default ("smart") the case matters if the pattern contains an upper-case letter. Case folding is Unicode's simple
+ * one, as in JavaScript with the flags `i` and `u`: `ß` does not match `ss`. Regular expressions are JavaScript's with
+ * the flags `u` and `m`: `^` and `$` match at line ends. A catastrophic expression cannot be stopped within a text; a
+ * search is interrupted between texts.
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"

@@ -1,10 +1,10 @@
 /**
  * Which texts of which entries each search scope contains (docs/adr/004-discovery-and-search.md).
  *
- * `prompts`: user messages. `conversations` adds the assistant's text, thinking and tool calls, tool results, the user's
- * `!commands`, and summaries of compactions and branches. `all` adds session names, messages of extensions and system
- * prompts (Pi 1.5). Never searched: custom data, labels, changes of model and thinking level, usage, context edits, details
- * of tool results, signatures, images.
+ * `prompts`: user messages. `conversations` adds the assistant's text, thinking and tool calls, tool results, the
+ * user's `!commands`, and summaries of compactions and branches. `all` adds session names, messages of extensions and
+ * system prompts (Pi 1.5). Never searched: custom data, labels, changes of model and thinking level, usage, context
+ * edits, details of tool results, signatures, images.
  */
 import * as Schema from "effect/Schema"
 import { type Json, type JsonObject, isArray, isObject, objectAt, stringAt } from "@pi-sessions/core/Json"

@@ -1,6 +1,6 @@
 /**
- * Lists sessions with the columns of their headers. Reads headers only, and none for which the session index has a current
- * row.
+ * Lists sessions with the columns of their headers. Reads headers only, and none for which the session index has a
+ * current row.
  */
 import type * as Config from "effect/Config"
 import * as Context from "effect/Context"
@@ -56,8 +56,8 @@ export class SessionCatalog extends Context.Service<
     /** Lists sessions. Fails if a path in `options.sessions` does not exist. */
     readonly list: (options?: CatalogOptions) => Effect.Effect<Catalog, Config.ConfigError | SessionFileError>
     /**
-     * Adds names and message counts, in the order of the sessions: from the index row if it is current, else by reading the
-     * session. A session that cannot be read is one failure in the stream.
+     * Adds names and message counts, in the order of the sessions: from the index row if it is current, else by reading
+     * the session. A session that cannot be read is one failure in the stream.
      */
     readonly summarize: (
       sessions: ReadonlyArray<CatalogSession>
@@ -91,18 +91,16 @@ const make = Effect.gen(function* () {
     const indexes = options.useIndex === false ? NO_INDEXES : yield* readIndexes(index, places.indexed)
     // An unreadable index counts as none. `IndexRefresh.status` reports it.
     const rows = [...indexes.values()].flatMap((index) => (Result.isSuccess(index) ? [index.success.rows] : []))
-    const looks = yield* identifyFiles(places, rows, options.readHeaders ?? false)
+    const identified = yield* identifyFiles(places, rows, options.readHeaders ?? false)
     const containers = yield* inContainers(source, places.containers)
     const replaced = new Set([...containers.superseded.values()].flat())
-    const files = yield* Effect.forEach(
-      looks.filter(({ path }) => !replaced.has(path)),
-      (look) => {
-        const isUndecided = "why" in look && look.why === "undecided" && named.has(look.path)
-        return isUndecided ? withLateHeader(source, look) : Effect.succeed(look)
-      }
-    )
-    const databases = yield* inDatabases(source, places.databases, replaced)
-    const listed = [...containers.listed, ...files, ...databases]
+    const listed = [...containers.listed]
+    for (const file of identified) {
+      if (replaced.has(file.path)) continue
+      const isUndecided = "why" in file && file.why === "undecided" && named.has(file.path)
+      listed.push(isUndecided ? yield* withLateHeader(source, file) : file)
+    }
+    listed.push(...(yield* inDatabases(source, places.databases, replaced)))
     const sessions = listed.filter(isSession).sort(byPath)
     const others = [...places.others, ...listed.filter((one): one is OtherFile => !isSession(one))].sort(byPath)
     return {

@@ -20,7 +20,7 @@ export interface SessionRoot {
 }
 
 export interface Discovery {
-  /** Paths to search, without duplicates; the directory that Pi uses comes first. Includes explicit paths that do not exist. */
+  /** Paths to search, the directory that Pi uses first. Includes explicit paths that do not exist. */
   readonly roots: ReadonlyArray<SessionRoot>
   /** Directories that Pi would use and that do not exist. This is not an error. */
   readonly missing: ReadonlyArray<SessionRoot>

@@ -1,6 +1,6 @@
 /**
- * A finding of the doctor: position, severity, what each Pi does, and what a repair does. An error loses or hides history,
- * or stops Pi or the provider. A warning is a fault that harms neither Pi at present. A note needs no action.
+ * A finding of the doctor: position, severity, what each Pi does, and what a repair does. An error loses or hides
+ * history, or stops Pi or the provider. A warning is a fault that harms neither Pi at present. A note needs no action.
  */
 import * as Schema from "effect/Schema"
 import { Code as DiagnosticCode } from "@pi-sessions/core/SessionDiagnostic"

@@ -1,6 +1,6 @@
 /**
- * Reads and writes `session-index.sqlite`, which other programs share (docs/adr/004-discovery-and-search.md). The index is
- * optional. A row is valid only while its size and time match the file. The table must not change.
+ * Reads and writes `session-index.sqlite`, which other programs share (docs/adr/004-discovery-and-search.md). The index
+ * is optional. A row is valid only while its size and time match the file. The table must not change.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -34,8 +34,8 @@ export const TABLE = `CREATE TABLE sessions (
 const COLUMNS = ["path", "id", "cwd", "timestamp", "message_count", "last_modified_ms", "size_bytes", "name"] as const
 
 /**
- * A page of 1,000 rows as one JSON text, which takes a third of the time of row objects, and its last rowid. The rowid is a
- * text because it may exceed the exact integers of JavaScript.
+ * A page of 1,000 rows as one JSON text, which takes a third of the time of row objects, and its last rowid. The rowid
+ * is a text because it may exceed the exact integers of JavaScript.
  */
 const PAGE_QUERY = `SELECT json_group_array(json_array(${COLUMNS.join(", ")})) AS page, CAST(max(rowid) AS TEXT) AS last
   FROM (SELECT rowid, ${COLUMNS.join(", ")} FROM sessions WHERE rowid > ? ORDER BY rowid LIMIT 1000)`
@@ -91,7 +91,7 @@ export interface ReadOptions {
 export interface IndexChanges {
   readonly write: ReadonlyArray<SessionSummary>
   readonly remove: ReadonlyArray<string>
-  /** The rows on which the changes are based. Rows that another program changed since are skipped. Default: skip none. */
+  /** The rows on which the changes are based. Rows that changed since are skipped. Default: skip none. */
   readonly seen?: ReadonlyMap<string, SessionSummary>
 }
 
@@ -109,8 +109,8 @@ export class SessionIndex extends Context.Service<
     /** The rows of an index; empty if it does not exist. Check each with `isCurrent` before use. */
     readonly read: (file: string, options?: ReadOptions) => Effect.Effect<IndexRows, IndexUnavailable>
     /**
-     * Writes and removes rows in one transaction. Creates a missing index; moves a damaged one aside and creates a new one.
-     * Safe while other programs write to it.
+     * Writes and removes rows in one transaction. Creates a missing index; moves a damaged one aside and creates a new
+     * one. Safe while other programs write to it.
      */
     readonly update: (file: string, changes: IndexChanges) => Effect.Effect<IndexUpdate, IndexUnavailable>
   }

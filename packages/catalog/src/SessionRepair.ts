@@ -1,9 +1,9 @@
 /**
  * Makes a repaired copy of a session, which both Pis open with its whole history. The original is not changed.
  *
- * Sound lines keep their bytes and order. Entries on damaged lines get lines of their own; bytes that are not an entry are
- * dropped. `relink` restores ids and parents. A tool result without its call stays on a branch of its own, so that no
- * request contains it; if it is the last entry, a custom entry `pi-sessions.repaired` is added, where Pi continues.
+ * Sound lines keep their bytes and order. Entries on damaged lines get lines of their own; bytes that are not an entry
+ * are dropped. `relink` restores ids and parents. A tool result without its call stays on a branch of its own, so that
+ * no request contains it; if it is the last entry, a custom entry `pi-sessions.repaired` is added, where Pi continues.
  *
  * Repairing a repaired or sound session changes nothing.
  */

@@ -1,6 +1,6 @@
 /**
- * Finds the Gas Town role of a session from its opening: the lines up to the third user message. They contain the beacon
- * and the prime, so a large session need not be read whole (docs/gas-town-roles.md).
+ * Finds the Gas Town role of a session from its opening: the lines up to the third user message. They contain the
+ * beacon and the prime, so a large session need not be read whole (docs/gas-town-roles.md).
  */
 import * as GasTown from "@pi-sessions/core/GasTown"
 import { PRIME_CUSTOM_TYPE } from "@pi-sessions/core/GasTownBeacon"

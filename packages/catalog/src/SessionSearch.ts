@@ -1,9 +1,9 @@
 /**
  * Searches sessions, wherever they are stored (docs/adr/004-discovery-and-search.md).
  *
- * Order: the session that changed last comes first; within a session, the entry that was appended last. Hits are streamed:
- * a session is read when its hits are requested, so a limit stops the reading. An entry has a hit for each matching text.
- * Entries that forks share are reported once, in the original, with the names of the forks.
+ * Order: the session that changed last comes first; within a session, the entry that was appended last. Hits are
+ * streamed: a session is read when its hits are requested, so a limit stops the reading. An entry has a hit for each
+ * matching text. Entries that forks share are reported once, in the original, with the names of the forks.
  *
  * Files that cannot be read are reported as notes. A file that changes meanwhile is searched as far as it was read. In
  * damaged lines, entries that the reader recovers are searched.

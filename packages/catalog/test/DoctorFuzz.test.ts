@@ -1,6 +1,6 @@
 /**
- * Damages the bytes of real sessions at random. The doctor and the repair do not throw; the copy has no errors and needs no
- * further repair; every sound entry is in it byte for byte. `PI_SESSIONS_FUZZ`: sessions of each Pi.
+ * Damages the bytes of real sessions at random. The doctor and the repair do not throw; the copy has no errors and
+ * needs no further repair; every sound entry is in it byte for byte. `PI_SESSIONS_FUZZ`: sessions of each Pi.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"

@@ -1,7 +1,7 @@
 /**
  * One wrong value in every field of the header and of every block type, message role and entry type. The doctor reports
- * that a Pi crashes, sends an invalid request or loses text if and only if that Pi does. The repaired copy opens in both
- * Pis with all readable text in the request, and needs no further repair.
+ * that a Pi crashes, sends an invalid request or loses text if and only if that Pi does. The repaired copy opens in
+ * both Pis with all readable text in the request, and needs no further repair.
  *
  * `PI_SESSIONS_FUZZ`: cases for each real Pi. `PI_SESSIONS_WRONG_VALUES`: cases that are repaired without a Pi.
  */

@@ -1,6 +1,6 @@
 /**
- * Every session that `list` shows as version 3 migrates into a store and is restored byte for byte: sessions and forks of
- * both Pis, fixtures and corpus, and all of them with lines lost, moved, repeated, torn, glued or altered.
+ * Every session that `list` shows as version 3 migrates into a store and is restored byte for byte: sessions and forks
+ * of both Pis, fixtures and corpus, and all of them with lines lost, moved, repeated, torn, glued or altered.
  *
  * `PI_SESSIONS_WALKS`: sessions of each Pi. `PI_SESSIONS_LISTED_FILES`: files of fixtures and corpus.
  */
@@ -159,7 +159,11 @@ const roundTrip = Effect.fnUntraced(function* (name: string, bytes: Buffer, rand
     const database = yield* migration.rollback(location, { format: "sqlite_v1" })
     const again = yield* migration.migrate(database.path, { format: "sqlite_v1" })
     assert.strictEqual(again.entryCount, entryCount, name)
-    assert.strictEqual((yield* catalog.list({ sessions: [directory] })).sessions.length, 1, `${name}: database replaced`)
+    assert.strictEqual(
+      (yield* catalog.list({ sessions: [directory] })).sessions.length,
+      1,
+      `${name}: database replaced`
+    )
   }
   // Without its source file, the rollback writes a new one.
   if (random.chance(0.5)) Fs.renameSync(file, `${file}.aside`)

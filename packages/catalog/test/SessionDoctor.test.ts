@@ -1,4 +1,6 @@
-/** Findings of damaged and sound fixtures, of the corpus, of real Pi sessions, and of sessions that each test writes. */
+/**
+ * Findings of damaged and sound fixtures, of the corpus, of real Pi sessions, and of sessions that each test writes.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import * as Dose from "@pi-sessions/testing/Dose"
 import * as SessionWalk from "@pi-sessions/testing/SessionWalk"

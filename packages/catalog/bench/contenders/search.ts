@@ -1,6 +1,6 @@
 /**
- * A contender of search.bench.ts. Arguments: `DIRECTORY PATTERN SCOPE CASE literal|regex first|further`. Lists and searches
- * the sessions: once (`first`), or repeatedly for a median after a warm-up (`further`).
+ * A contender of search.bench.ts. Arguments: `DIRECTORY PATTERN SCOPE CASE literal|regex first|further`. Lists and
+ * searches the sessions: once (`first`), or repeatedly for a median after a warm-up (`further`).
  */
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import * as Effect from "effect/Effect"

@@ -1,4 +1,6 @@
-/** The table of docs/adr/004-discovery-and-search.md, copied by hand, so that tests do not use the code's own statement. */
+/**
+ * The table of docs/adr/004-discovery-and-search.md, copied by hand, so that tests do not use the code's own statement.
+ */
 export const INDEX_TABLE = `CREATE TABLE sessions (
     path TEXT PRIMARY KEY,
     id TEXT NOT NULL,

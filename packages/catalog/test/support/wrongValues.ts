@@ -1,13 +1,13 @@
 /**
- * Sessions with one wrong value each: every wrong value, in every field of every block type, message role and entry type.
- * Texts that Pi must send are marked as `<text>`, so that a lost one can be named.
+ * Sessions with one wrong value each: every wrong value, in every field of every block type, message role and entry
+ * type. Texts that Pi must send are marked as `<text>`, so that a lost one can be named.
  */
 import { type Json, type JsonObject, isArray, isObject, objectAt } from "@pi-sessions/core/Json"
 import { type PiProfile } from "@pi-sessions/core/PiProfile"
 
 /**
- * What follows the wrong entry. `usage`: an answer with a usage. `noUsage`: nothing, and no answer has a usage. `failed`: a
- * failed turn. Without a usage Pi counts tokens itself, and so reads texts.
+ * What follows the wrong entry. `usage`: an answer with a usage. `noUsage`: nothing, and no answer has a usage.
+ * `failed`: a failed turn. Without a usage Pi counts tokens itself, and so reads texts.
  */
 type Tail = "usage" | "noUsage" | "failed"
 const tails: ReadonlyArray<Tail> = ["usage", "noUsage", "failed"]

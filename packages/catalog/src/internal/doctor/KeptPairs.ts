@@ -1,9 +1,9 @@
 /**
  * Finds the first entry that a compaction must keep so that all kept results have their calls.
  *
- * A session may have as many compactions as entries, each keeping most of the entries before it. Every entry therefore has
- * a skip pointer up its branch, with the topmost call on the way: a query takes O(log n) steps per pair that crosses the
- * boundary, instead of a walk along the branch.
+ * A session may have as many compactions as entries, each keeping most of the entries before it. Every entry therefore
+ * has a skip pointer up its branch, with the topmost call on the way: a query takes O(log n) steps per pair that
+ * crosses the boundary, instead of a walk along the branch.
  */
 import { type Forest, ROOT } from "./Forest.ts"
 import { NO_CALL, type ToolLinks } from "./ToolLinks.ts"
@@ -33,7 +33,7 @@ export class KeptPairs {
     this.#links = links
   }
 
-  /** The first entry to keep: `first`, or a call above it that a result between it and `below` answers, transitively. */
+  /** The first entry to keep: `first`, or a call above it that a result before `below` answers, transitively. */
   wholeFrom(first: number, below: number): number {
     const { depth } = (this.#pointers ??= this.#made())
     const parent = this.forest.parents[below]!

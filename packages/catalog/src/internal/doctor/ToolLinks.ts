@@ -92,8 +92,8 @@ interface LastCaller {
 }
 
 /**
- * Matches results without a call with the open calls of the turn before them, in order, if one of the two lacks its id and
- * the tool names do not differ.
+ * Matches results without a call with the open calls of the turn before them, in order, if one of the two lacks its id
+ * and the tool names do not differ.
  */
 const placed = (
   facts: Facts,
@@ -148,7 +148,7 @@ const answer = (unanswered: OpenCalls, caller: number, id: string): void => {
   if (open.size === 0) unanswered.delete(caller)
 }
 
-/** The nearest caller above an entry. Removes callers on branches that the walk has left, since it does not return there. */
+/** The nearest caller above an entry. Removes callers on branches that the walk has left for good. */
 const nearest = (callers: Array<number> | undefined, below: number, forest: Forest): number | undefined => {
   if (callers === undefined) return undefined
   while (callers.length > 0 && !forest.isAncestor(callers.at(-1)!, below)) callers.pop()

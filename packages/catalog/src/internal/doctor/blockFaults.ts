@@ -1,8 +1,8 @@
 /**
  * Finds and repairs faults in the blocks of a content, and says what each Pi does with them.
  *
- * The reactions follow Pi's conversion of a session to a request. Tests compare them with the real Pis for every wrong value
- * in every field.
+ * The reactions follow Pi's conversion of a session to a request. Tests compare them with the real Pis for every wrong
+ * value in every field.
  */
 import { type Json, type JsonObject, isArray, isObject } from "@pi-sessions/core/Json"
 import { type Reading, type Readings, type Sends, each, inBoth, reading, worse } from "./PiReading.ts"
@@ -50,9 +50,10 @@ const faultsOf = (role: ContentRole, failed: boolean, block: Json): ReadonlyArra
   return [fault("unknown-block", role === "toolResult" ? inBoth(lost) : inBoth(imageSends(block)))]
 }
 
-const isName = (value: Json | undefined): boolean => typeof value === "string" && value !== ""
+const isNonEmpty = (value: Json | undefined): boolean => typeof value === "string" && value !== ""
 
-const isImageLike = (block: Json): boolean => isObject(block) && isName(block["data"]) && isName(block["mimeType"])
+const isImageLike = (block: Json): boolean =>
+  isObject(block) && isNonEmpty(block["data"]) && isNonEmpty(block["mimeType"])
 
 const imageFault = (block: Json): ReadonlyArray<BlockFault> => {
   if (!isImageLike(block)) return [fault("unknown-block", inBoth(imageSends(block)))]
@@ -131,8 +132,8 @@ const thinkingFault = (failed: boolean, block: JsonObject): ReadonlyArray<BlockF
 const callFaults = (failed: boolean, call: JsonObject): ReadonlyArray<BlockFault> => {
   const { arguments: given, id, name } = call
   const faults: Array<BlockFault> = []
-  if (!isName(id)) faults.push(fault("missing-call-id", inBoth(failed ? "reads" : "missends")))
-  if (isName(name) && given !== undefined) return faults
+  if (!isNonEmpty(id)) faults.push(fault("missing-call-id", inBoth(failed ? "reads" : "missends")))
+  if (isNonEmpty(name) && given !== undefined) return faults
   const isCounted = isAbsent(name) || given === undefined
   faults.push(fault("broken-call", inBoth(failed ? "reads" : "missends", isCounted, isCounted)))
   return faults
@@ -153,7 +154,7 @@ const mendedBlock = (role: ContentRole, block: Json): ReadonlyArray<Json> => {
   if (!isObject(block)) return asText(block)
   if (role === "assistant" && isCallLike(block)) {
     const { arguments: given, name } = block
-    return [{ ...block, type: "toolCall", name: isName(name) ? name! : UNNAMED, arguments: given ?? {} }]
+    return [{ ...block, type: "toolCall", name: isNonEmpty(name) ? name! : UNNAMED, arguments: given ?? {} }]
   }
   if (role !== "assistant" && isImageLike(block) && block["type"] !== "text") return [{ ...block, type: "image" }]
   if (block["type"] === "thinking" && typeof block["thinking"] === "string") {
@@ -166,5 +167,5 @@ const mendedBlock = (role: ContentRole, block: Json): ReadonlyArray<Json> => {
 /** Whether a block is a call, or was one before it lost its type. */
 export const isCallLike = (block: JsonObject): boolean => {
   const { arguments: given, id, name, type } = block
-  return type === "toolCall" || (isName(id) && isName(name) && given !== undefined && isObject(given))
+  return type === "toolCall" || (isNonEmpty(id) && isNonEmpty(name) && given !== undefined && isObject(given))
 }

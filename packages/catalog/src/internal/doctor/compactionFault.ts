@@ -1,4 +1,6 @@
-/** Checks the entries that a compaction keeps: the first must be before it, and calls must be kept with their results. */
+/**
+ * Checks the entries that a compaction keeps: the first must be before it, and calls must be kept with their results.
+ */
 import * as EntryId from "@pi-sessions/core/EntryId"
 import { type SessionEntry } from "@pi-sessions/core/SessionLine"
 import { type Forest, ROOT } from "./Forest.ts"

@@ -1,4 +1,7 @@
-/** Findings in messages and tool calls. A fault outside of the context harms no Pi until the user returns to that branch. */
+/**
+ * Findings in messages and tool calls. A fault outside of the context harms no Pi until the user returns to that
+ * branch.
+ */
 import * as EntryId from "@pi-sessions/core/EntryId"
 import { type Json, type JsonObject, objectAt } from "@pi-sessions/core/Json"
 import type * as Session from "@pi-sessions/core/Session"
@@ -101,7 +104,7 @@ interface Surroundings {
   /** By version: the entries that Pi selects from the branch, and those of them that it sends. */
   readonly selected: EntriesOf
   readonly sent: EntriesOf
-  readonly closely: CloselyRead
+  readonly counted: CountedEntries
   /** Context edits that 1.5 applies, with their targets. */
   readonly applied: ReadonlyMap<SessionEntry, SessionEntry>
   /** The entry that sets the model of the next turn. */
@@ -129,12 +132,12 @@ const surroundingsIn = (tree: SessionTree, messagesOf: SessionContext.MessagesOf
       "1.5": new Set(SessionContext.select(branch, "1.5"))
     },
     sent,
-    closely: closelyRead(branch, items),
+    counted: countedEntries(branch, items),
     applied: appliedEdits(branch, items["1.5"]),
     model: branch.findLast(({ role, type }) => type === "model_change" || role === "assistant"),
     firstAnswer: tree.getEntries().find(({ role }) => role === "assistant"),
     lastAnswer: branch.findLast((entry) => entry.role === "assistant" && sent["0.78"].has(entry)),
-    earlierAnswer: countedTokens.askedInstead(items["0.78"])
+    earlierAnswer: countedTokens.earlierUsage(items["0.78"])
   }
 }
 
@@ -173,7 +176,9 @@ export const contentFindings = ({ tree }: Session.Session, findings: FindingList
 
 const SUMMARIES: ReadonlySet<Code> = new Set(["missing-summary", "odd-summary"])
 
-/** `reached`: the entries that each Pi processes. An error that harms neither Pi at present becomes a warning or note. */
+/**
+ * `reached`: the entries that each Pi processes. An error that harms neither Pi at present becomes a warning or note.
+ */
 const finding = (
   code: Code,
   entry: SessionEntry,
@@ -190,7 +195,7 @@ const finding = (
 }
 
 const faultFinding = (fault: Fault, entry: SessionEntry, failed: boolean, surroundings: Surroundings): Finding => {
-  const { applied, closely, earlierAnswer, firstAnswer, lastAnswer, model, onBranch, selected, sent } = surroundings
+  const { applied, counted, earlierAnswer, firstAnswer, lastAnswer, model, onBranch, selected, sent } = surroundings
   const { code } = fault
   const says = SAYS[code]
   switch (code) {
@@ -201,7 +206,7 @@ const faultFinding = (fault: Fault, entry: SessionEntry, failed: boolean, surrou
     case "missing-role": {
       const isMended = withRole(entry.decode()["message"] ?? null) !== undefined
       return finding(code, entry, says, selected, {
-        ...faultPi(fault, entry, closely),
+        ...faultPi(fault, entry, counted),
         ...(isMended ? {} : { mend: null })
       })
     }
@@ -216,14 +221,14 @@ const faultFinding = (fault: Fault, entry: SessionEntry, failed: boolean, surrou
       return finding(code, entry, says, sent, isAsked ? usagePi(failed, isLast) : { pi: UNADDED })
     }
     default: {
-      if (entry.type !== "context_edit") return finding(code, entry, says, sent, faultPi(fault, entry, closely))
+      if (entry.type !== "context_edit") return finding(code, entry, says, sent, faultPi(fault, entry, counted))
       const target = applied.get(entry)
       return finding(
         code,
         entry,
         says,
         selected,
-        target === undefined ? { pi: UNAPPLIED } : faultPi(fault, target, closely)
+        target === undefined ? { pi: UNAPPLIED } : faultPi(fault, target, counted)
       )
     }
   }
@@ -254,15 +259,15 @@ const offBranch = (early: boolean): Partial<Finding> => {
 }
 
 /** Entries whose text Pi reads to count tokens: 1.5 in requests, each version before a prompt. */
-interface CloselyRead {
+interface CountedEntries {
   readonly request: ReadonlySet<SessionEntry>
   readonly prompt: { readonly [version in PiProfile]: ReadonlySet<SessionEntry> }
 }
 
-const closelyRead = (
+const countedEntries = (
   branch: ReadonlyArray<SessionEntry>,
   items: { readonly [version in PiProfile]: Items }
-): CloselyRead => ({
+): CountedEntries => ({
   request: countedTokens.inRequest(items["1.5"]),
   prompt: {
     "0.78": countedTokens.beforePrompt(branch, items["0.78"], "0.78"),
@@ -274,7 +279,7 @@ const closelyRead = (
 const faultPi = (
   { code, reads }: Fault,
   entry: SessionEntry,
-  { prompt, request }: CloselyRead
+  { prompt, request }: CountedEntries
 ): Partial<Pick<Finding, "pi">> => {
   if (reads === null) return {}
   const reaction = (version: PiProfile): PiReaction => {

@@ -36,7 +36,7 @@ export const inRequest = (items: Items): ReadonlySet<SessionEntry> => {
 }
 
 /** The answer besides the last one whose usage 0.78 reads: after a failed turn, the last one with a usage. */
-export const askedInstead = (items: Items): SessionEntry | undefined => {
+export const earlierUsage = (items: Items): SessionEntry | undefined => {
   const answer = items.findLast(({ message }) => message["role"] === "assistant")?.message
   if (answer?.["stopReason"] !== "error") return undefined
   return items.findLast(({ message }) => reportsTokens(message, "0.78"))?.entry

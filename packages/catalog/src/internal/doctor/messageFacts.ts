@@ -137,11 +137,11 @@ const messageFacts = (message: Json | undefined): MessageFacts => {
 /** Pi omits messages of unknown roles. */
 const unsent = (message: Json): Sends => {
   if (isObject(message) && (message["excludeFromContext"] || isFailed(message))) return "reads"
-  return isLost(spokenBy(message), "") ? "loses" : "reads"
+  return isLost(sentParts(message), "") ? "loses" : "reads"
 }
 
 /** The parts of a message that Pi would send, whatever the role. */
-export const spokenBy = (message: Json): Json =>
+export const sentParts = (message: Json): Json =>
   isObject(message)
     ? [message["content"] ?? null, message["text"] ?? null, message["command"] ?? null, message["output"] ?? null]
     : message

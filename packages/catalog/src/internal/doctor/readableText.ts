@@ -39,8 +39,8 @@ const isTextMember = (key: string, value: Json | undefined): boolean => {
 }
 
 /**
- * The result of JavaScript's conversion to a string; undefined if that throws, as for `{"toString":1}`. Then comparing the
- * value with a number and converting it to a date throw too.
+ * The result of JavaScript's conversion to a string; undefined if that throws, as for `{"toString":1}`. Then comparing
+ * the value with a number and converting it to a date throw too.
  */
 export const printed = (value: Json | undefined): string | undefined => {
   try {

@@ -27,8 +27,8 @@ const rowOf = (rows: Rows, path: string): SessionSummary | undefined => {
 }
 
 /**
- * Identifies every file of `places`. Opens those without a current row, or all with `readHeaders`. Walks files that turn
- * out to be directories.
+ * Identifies every file of `places`. Opens those without a current row, or all with `readHeaders`. Walks files that
+ * turn out to be directories.
  */
 export const identifyFiles = Effect.fnUntraced(function* (
   places: SessionPlaces.SessionPlaces,

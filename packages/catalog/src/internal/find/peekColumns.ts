@@ -20,7 +20,9 @@ const ENTRY = new NoHeader("the first line is no session header")
 const OPENING = '{"type":"session"'
 const NEWLINE = 0x0a
 
-/** The columns, or why there are none; undefined if more bytes are needed. Skips blank and damaged lines, as Pi does. */
+/**
+ * The columns, or why there are none; undefined if more bytes are needed. Skips blank and damaged lines, as Pi does.
+ */
 export const peekColumns = (bytes: Uint8Array, isWhole: boolean): HeaderColumns | NoHeader | undefined => {
   const newline = bytes.indexOf(NEWLINE)
   if (newline < 0 && !isWhole) return undefined

@@ -8,7 +8,7 @@ import {
   isContentRole,
   isSystemLike,
   mendedUsage,
-  spokenBy
+  sentParts
 } from "../doctor/messageFacts.ts"
 import { isLost, printed, readableTexts } from "../doctor/readableText.ts"
 import { mendedSystem } from "../doctor/systemFaults.ts"
@@ -153,7 +153,9 @@ export const asCustom = ({ id, parentId, timestamp, ...data }: JsonObject): Json
   timestamp
 })
 
-/** A message without a known role, with the role that its members suggest; undefined if it contains nothing readable. */
+/**
+ * A message without a known role, with the role that its members suggest; undefined if it contains nothing readable.
+ */
 export const withRole = (message: Json): JsonObject | undefined => {
   if (!isObject(message)) {
     const content = blockFaults.asText(message)
@@ -164,11 +166,11 @@ export const withRole = (message: Json): JsonObject | undefined => {
   if (isFromModel(message)) return { ...message, role: "assistant" }
   if (typeof command === "string") return { ...message, role: "bashExecution" }
   if (isSystemLike(message)) return { ...message, role: "system" }
-  if (readableTexts(spokenBy(message)).length === 0) return undefined
+  if (readableTexts(sentParts(message)).length === 0) return undefined
   const isPlain = Object.keys(message).every((key) => key === "role" || key === "content" || key === "timestamp")
   if (isPlain && typeof role !== "string") return { ...message, role: "user" }
   return asCustomMessage(
-    content === undefined ? { ...message, content: blockFaults.asText(spokenBy(message)) } : message
+    content === undefined ? { ...message, content: blockFaults.asText(sentParts(message)) } : message
   )
 }
 

@@ -1,9 +1,9 @@
 /**
  * The second step of a repair: makes ids unique and lets all parents lead to a root.
  *
- * An id refers to the nearest entry before with this id, else to the nearest after. Entries whose parent is lost follow the
- * entry before the first of them, because the lost entry was there. A cycle is cut at its earliest entry, which then
- * follows the entry before it.
+ * An id refers to the nearest entry before with this id, else to the nearest after. Entries whose parent is lost follow
+ * the entry before the first of them, because the lost entry was there. A cycle is cut at its earliest entry, which
+ * then follows the entry before it.
  */
 import * as EntryId from "@pi-sessions/core/EntryId"
 import { type SessionEntry } from "@pi-sessions/core/SessionLine"

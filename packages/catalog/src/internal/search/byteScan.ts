@@ -1,8 +1,8 @@
 /**
  * Searches memory for two bytes at a distance and for JSON escapes in one pass, 64 bytes at a time, in WebAssembly.
  *
- * `Buffer.indexOf` is as fast for the bytes, but not for the many escapes that could hide them; with it a search took twice
- * as long (docs/adr/008-fast-reading.md). The module is assembled here, so that there is no binary to trust.
+ * `Buffer.indexOf` is as fast for the bytes, but not for the many escapes that could hide them; with it a search took
+ * twice as long (docs/adr/008-fast-reading.md). The module is assembled here, so that there is no binary to trust.
  */
 
 /** The bytes to find. A byte matches if it equals `first` after the bits of `firstMask` are set; likewise `second`. */

@@ -20,8 +20,8 @@ interface Descent {
 }
 
 /**
- * The family of each session that has one. A fork names its parent by path. If the parent was moved or became a container,
- * it is found by `parentPath`, else by the id in the path.
+ * The family of each session that has one. A fork names its parent by path. If the parent was moved or became a
+ * container, it is found by `parentPath`, else by the id in the path.
  */
 export const forkFamilies = (sessions: ReadonlyArray<CatalogSession>): ReadonlyMap<CatalogSession, ForkFamily> => {
   const byPath = new Map(sessions.map((session) => [session.path, session]))

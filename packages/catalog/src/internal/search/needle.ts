@@ -13,7 +13,7 @@ export interface Needle {
   /** 0x20 for letters of either case, else 0. */
   readonly masks: Uint8Array
   /** 1 if a longer character may replace this byte, else 0. */
-  readonly others: Uint8Array
+  readonly longer: Uint8Array
   /** Index of the pair's first byte in `run`. */
   readonly at: number
   /** UTF-16 code units whose escapes can hide the pair. */
@@ -66,7 +66,7 @@ const spellingOf = (character: string, ignoreCase: boolean): Spelling => {
 interface RunBytes {
   readonly bytes: Array<number>
   readonly masks: Array<number>
-  readonly others: Array<number>
+  readonly longer: Array<number>
   /** The characters and the index of their first byte. */
   readonly characters: Array<{ readonly text: string; readonly at: number }>
 }
@@ -81,13 +81,13 @@ const runsOf = (text: string, ignoreCase: boolean): ReadonlyArray<RunBytes> => {
       run = undefined
       continue
     }
-    if (run === undefined) runs.push((run = { bytes: [], masks: [], others: [], characters: [] }))
+    if (run === undefined) runs.push((run = { bytes: [], masks: [], longer: [], characters: [] }))
     run.characters.push({ text: character, at: run.bytes.length })
     const mask = spelling === "one" ? 0 : 0x20
     for (const byte of Buffer.from(character)) {
       run.bytes.push(byte | mask)
       run.masks.push(mask)
-      run.others.push(spelling === "cases-and-longer" ? 1 : 0)
+      run.longer.push(spelling === "cases-and-longer" ? 1 : 0)
     }
   }
   return runs
@@ -104,11 +104,11 @@ interface Candidate {
 function* pairsOf(run: RunBytes): Generator<Candidate> {
   const rank = (at: number): number => RANKS[run.bytes[at] ?? 0] ?? 0
   for (let first = 0; first < run.bytes.length; first++) {
-    if (run.others[first] === 1) continue
+    if (run.longer[first] === 1) continue
     // A single byte has a low rank: it is used only if there is no pair.
     yield { run, first, second: first, rank: rank(first) / 4 }
     const end = Math.min(run.bytes.length, first + DISTANCE_MAX + 1)
-    for (let second = first + 1; second < end && run.others[second] === 0; second++) {
+    for (let second = first + 1; second < end && run.longer[second] === 0; second++) {
       yield { run, first, second, rank: rank(first) + rank(second) }
     }
   }
@@ -144,7 +144,7 @@ export const needleOf = (texts: ReadonlyArray<string>, ignoreCase: boolean): Nee
     },
     run: Uint8Array.from(run.bytes),
     masks: Uint8Array.from(run.masks),
-    others: Uint8Array.from(run.others),
+    longer: Uint8Array.from(run.longer),
     at: first,
     units
   }
@@ -176,20 +176,20 @@ const HEX = Int8Array.from({ length: 256 }, (_, byte) =>
 /** The longest escape of a code unit. */
 const ESCAPE_LENGTH = 6
 
-const fitsAround = ({ run, masks, others, at: anchor }: Needle, bytes: Uint8Array, at: number): boolean => {
+const fitsAround = ({ run, masks, longer, at: anchor }: Needle, bytes: Uint8Array, at: number): boolean => {
   const start = at - anchor
   for (let i = anchor + 1; i < run.length; i++) {
     const byte = bytes[start + i] ?? 0
     if ((byte | masks[i]!) === run[i]) continue
     // The rest may be spelled with an escape or a longer character.
-    if (byte === BACKSLASH || (others[i] === 1 && byte >= 0x80)) break
+    if (byte === BACKSLASH || (longer[i] === 1 && byte >= 0x80)) break
     return false
   }
   for (let i = anchor - 1; i >= 0; i--) {
     const place = start + i
     const byte = bytes[place] ?? 0
     if ((byte | masks[i]!) === run[i]) continue
-    if (others[i] === 1 && byte >= 0x80) return true
+    if (longer[i] === 1 && byte >= 0x80) return true
     // An escape may end here, and its last bytes can be anything.
     for (let back = 0; back < ESCAPE_LENGTH; back++) if (bytes[place - back] === BACKSLASH) return true
     return false

@@ -1,6 +1,6 @@
 /**
- * Finds texts that every match of a regular expression contains: literal characters outside of groups and classes that no
- * quantifier makes optional. An expression with alternatives at its top level has none, so every line is searched.
+ * Finds texts that every match of a regular expression contains: literal characters outside of groups and classes that
+ * no quantifier makes optional. An expression with alternatives at its top level has none, so every line is searched.
  */
 
 /** `source` must be a valid expression under the flag `u`. */
