@@ -43,6 +43,10 @@ export const explain = (error: PlatformError.PlatformError): string => {
   }
 }
 
+/** The message for an error code; undefined if there is none. */
+export const reasonOfCode = (code: string): string | undefined =>
+  Object.entries(reasons).find(([known]) => known === code)?.[1]
+
 /** Messages for error codes of the file system. */
 export const reasons = {
   ENOENT: "no such file or directory",
@@ -51,14 +55,9 @@ export const reasons = {
   EEXIST: "something else is there already, or in the place of its directory",
   EISDIR: "it is a directory; give a file",
   ENOTDIR: "it is a file, or lies below one; give a directory",
-  ELOOP: "its symbolic links lead round in a circle",
-  ENXIO: "no regular file"
+  ENXIO: "no regular file",
+  ELOOP: "its symbolic links lead round in a circle"
 }
-
-const table: { readonly [code: string]: string | undefined } = reasons
-
-/** The message for an error code; undefined if there is none. */
-export const reasonOfCode = (code: string): string | undefined => table[code]
 
 /** The file has no header, so it is no Pi session; nothing was changed. */
 export class NotASession extends Schema.TaggedError<NotASession>()("NotASession", {
