@@ -1,6 +1,6 @@
 /**
- * The header columns of many sessions, with and without the index, beside loops that only read. `pnpm bench`;
- * PI_SESSIONS_BENCH_SESSIONS says how many sessions.
+ * Measures the listing of many sessions with and without the index, compared with loops that only read. Run by `pnpm
+ * bench`. PI_SESSIONS_BENCH_SESSIONS: number of sessions.
  */
 import { execFileSync } from "node:child_process"
 import * as Files from "node:fs"

@@ -1,6 +1,6 @@
 /**
- * What the doctor costs beside Node's readline over the same file, for an ordinary session and for extreme ones; it should
- * take at most 20 times as long. `pnpm bench`.
+ * Measures the doctor on an ordinary session and on extreme ones, compared with Node's readline over the same file. It
+ * should take at most 20 times as long. Run by `pnpm bench`.
  */
 import * as Files from "node:fs"
 import * as Os from "node:os"
@@ -12,7 +12,7 @@ import * as LargeSession from "@pi-sessions/testing/LargeSession"
 const folder = Files.mkdtempSync(Path.join(Os.tmpdir(), "pi-sessions-bench-"))
 const file = Path.join(folder, "session.jsonl")
 
-/** The shape and how often it repeats what it is made of. */
+/** Shapes of sessions, and the number of repetitions. */
 const FAMILIES: ReadonlyArray<readonly [shape: string, n: number]> = [
   ["blank lines", 2_000_000],
   ["null lines", 1_000_000],

@@ -1,4 +1,4 @@
-/** Makes the sessions of catalog.bench.ts and their index: `DIRECTORY COUNT`. */
+/** Creates the sessions of catalog.bench.ts and their index. Arguments: `DIRECTORY COUNT`. */
 import * as Effect from "effect/Effect"
 import * as Files from "node:fs"
 import * as Path from "node:path"

@@ -1,10 +1,9 @@
 /**
- * Searching sessions, beside ripgrep with one thread and grep, which search lines and know no scopes. `pnpm bench`.
+ * Measures search, compared with ripgrep (one thread) and grep, which search lines without scopes. Run by `pnpm bench`.
  *
- * ripgrep and grep are timed as whole processes (they start in some milliseconds), this library without Node's start: from
- * finding the sessions to the last hit and its place in the tree. The first search of a process runs code that is not
- * compiled yet; further ones show what the bytes cost. What is looked for stands in a prompt and a tool result of one
- * session.
+ * ripgrep and grep are timed as whole processes, which start in some milliseconds. This library is timed without the
+ * start of Node: from listing the sessions to the last hit with its position. The first search of a process includes
+ * compilation. The pattern is in a prompt and in a tool result of one session.
  */
 import { spawnSync } from "node:child_process"
 import * as FileSystem from "node:fs"
@@ -19,7 +18,7 @@ const dir = FileSystem.mkdtempSync(Path.join(Os.tmpdir(), "pi-sessions-bench-"))
 
 const said = "the quokkaZephyr417 of the harbour"
 
-/** A prompt and a tool result, as Pi writes them. */
+/** Appends a prompt and a tool result with the text, as Pi writes them. */
 const plant = (file: string, after: string): void => {
   const timestamp = "2026-02-01T10:00:00.000Z"
   const content = [{ type: "text", text: said }]
@@ -36,7 +35,7 @@ const plant = (file: string, after: string): void => {
   FileSystem.appendFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(""))
 }
 
-/** Many sessions of some hundred KB and a few of 10 MB, in directories of projects. */
+/** Writes many sessions of some hundred KB and a few of 10 MB, in project directories. */
 const generate = async (): Promise<{ readonly bytes: number; readonly sessions: number }> => {
   let bytes = 0
   let sessions = 0

@@ -1,32 +1,32 @@
-/** A session that the catalog found: where it lies and what its header says. The store's `SessionSource` reads it. */
+/** A session in the catalog: its path and its header's columns. `StoreSource` reads it. */
 import { type JsonObject, stringAt } from "@pi-sessions/core/Json"
 import { versionOf } from "@pi-sessions/core/SessionHeader"
 import { type SessionRef } from "@pi-sessions/session-file/SessionSource"
 import { type SessionSummary } from "./SessionIndex.ts"
 
-/** What holds a session: Pi's own file, a container of Session Store V2, or a database of lines. */
+/** Where a session is stored: Pi's own file, a container of Session Store V2, or a database of lines. */
 export type SessionFormat = "jsonl" | "native_v2" | "sqlite_v1"
 
-/** Columns of a header, as they stand there; "" where it has none. */
+/** Columns of a header, unchanged. Default of a text: "". */
 export interface HeaderColumns {
   readonly id: string
   readonly cwd: string
   readonly timestamp: string
-  /** 1 where the header says none. */
+  /** Default: 1. */
   readonly version?: number | undefined
   /** The file that the session was forked from. */
   readonly parentSession?: string
 }
 
 /**
- * Path, size and time of a session, and its header's columns. `version` and `parentSession` are absent where the columns
- * come from the index, whose table does not have them.
+ * Path, size and time of a session, and its header's columns. `version` and `parentSession` are absent if the columns
+ * come from the index, which does not have them.
  */
 export interface CatalogSession extends SessionRef, HeaderColumns {
   readonly format: SessionFormat
-  /** Where the session that `parentSession` names was found, where that is under another path. */
+  /** The present path of the session that `parentSession` names, if it is another one. */
   readonly parentPath?: string
-  /** What the session index says of it, where its row is current. */
+  /** Its row of the session index, if that is current. */
   readonly indexed?: SessionSummary | undefined
 }
 

@@ -1,6 +1,6 @@
 /**
- * What Pi keeps beside its sessions (seed 003): named and measured, never opened and never searched. Its credentials
- * are not among it: `auth.json` is not even asked for its size.
+ * Lists what Pi keeps beside its sessions, with sizes and times. These files are never opened or searched, and
+ * `auth.json` is not listed (docs/adr/004-discovery-and-search.md).
  */
 import type * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
@@ -12,16 +12,16 @@ import { SessionFileError } from "@pi-sessions/session-file/SessionFileError"
 import { FileSurvey } from "./FileSurvey.ts"
 import { type DiscoveryOptions } from "./SessionDiscovery.ts"
 
-/** A store of Pi's agent directory that holds no sessions. */
+/** A file or directory in Pi's agent directory that contains no sessions. */
 export interface DocumentaryStore {
-  /** Seed 003's id of it. */
+  /** A fixed id, for example `pi.settings`. */
   readonly store: string
   /** Absolute. */
   readonly path: string
   readonly holds: string
-  /** Undefined where there is none. */
+  /** Undefined if it does not exist. */
   readonly is: "file" | "directory" | "other" | undefined
-  /** Of a file. */
+  /** Undefined for anything but a file. */
   readonly sizeBytes: number | undefined
   /** Unix time in milliseconds. */
   readonly modifiedMs: number | undefined
@@ -38,7 +38,7 @@ const STORES = [
   { store: "pi.extensions_npm", name: "npm", holds: "extensions that were installed from npm" }
 ] as const
 
-/** All of them, those that are not there included. */
+/** All stores, including those that do not exist. */
 export const list = Effect.fn("DocumentaryStores.list")(function* (
   options: Pick<DiscoveryOptions, "cwd"> = {}
 ): Effect.fn.Return<

@@ -1,40 +1,40 @@
-/** What is known of files, and the questions that a survey of many files answers. */
+/** Facts about files, and the operations of a survey of many files. */
 import type * as Effect from "effect/Effect"
 import { type SessionFileError } from "@pi-sessions/session-file/SessionFileError"
 
-/** Facts of a file that need not be opened. Links are followed. */
+/** Facts from `stat`. Links are followed. */
 export interface FileFacts {
   readonly type: "File" | "Directory" | "Other"
   readonly sizeBytes: number
   /** Unix time in whole milliseconds. */
   readonly modifiedMs: number
-  /** Two paths of one file have the same; two files may have the same by chance. Undefined where the system has none. */
+  /** Equal for two paths of one file. Files of different devices may share one. Undefined if the system has none. */
   readonly inode: number | undefined
 }
 
-/** Facts of a file, and what a look at its first bytes made of them; undefined unless it is a regular file. */
+/** Facts about a file, and the result of reading its first bytes; undefined for anything but a regular file. */
 export interface FileHead<A> extends FileFacts {
   readonly head: A | undefined
 }
 
 /**
- * Reads what it needs from the first bytes of a file. `undefined` asks for more of them and is the result where there
- * are no more. The bytes are those of a buffer that is used again: keep none.
+ * Reads the first bytes of a file. Returns undefined to ask for more bytes; if there are none, that is the result. The
+ * buffer is reused after the call.
  */
 export type HeadReader<A> = (bytes: Uint8Array, isWhole: boolean) => A | undefined
 
-/** Questions about many files at a time. */
+/** Operations on many paths. Results are in the order of the paths; a failure is the result of its path. */
 export interface Survey {
-  /** The names in each directory, in no order. */
+  /** The names in each directory, unordered. */
   readonly names: (
     directories: ReadonlyArray<string>
   ) => Effect.Effect<ReadonlyArray<ReadonlyArray<string> | SessionFileError>>
   readonly facts: (paths: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<FileFacts | SessionFileError>>
-  /** Opens each file; no more than its first MiB is read. */
+  /** Opens each file and reads at most its first MiB. */
   readonly heads: <A>(
     paths: ReadonlyArray<string>,
     read: HeadReader<A>
   ) => Effect.Effect<ReadonlyArray<FileHead<A> | SessionFileError>>
-  /** Each path without links in it. */
+  /** Each path with its links resolved. */
   readonly realPaths: (paths: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<string | SessionFileError>>
 }

@@ -1,16 +1,15 @@
 /**
- * Looking at many files: names, sizes and times, first bytes. Ten thousand sessions are asked for in one call, since an
- * Effect for each of them would cost more than the system does.
+ * Reads names, sizes, times and first bytes of many files in one call. One Effect per file would cost more than the
+ * system calls (docs/adr/008-fast-reading.md).
  *
- * `layer` goes through Effect's FileSystem, so it works wherever that does. `layerNode` makes Node's own synchronous
- * calls in batches and lets others run between them: several times as fast. A file that is a directory, a pipe or a
- * device is told by its type and not read; opening a pipe does not wait for its writer.
+ * `layer` uses Effect's FileSystem. `layerNode` makes synchronous calls of Node in batches and yields between them; it
+ * is several times as fast. Neither reads directories, pipes or devices, or waits for the writer of a pipe.
  */
 import * as Context from "effect/Context"
 import * as Layer from "effect/Layer"
 import { type Survey } from "./FileFacts.ts"
-import * as nodeSurvey from "./internal/nodeSurvey.ts"
-import * as portableSurvey from "./internal/portableSurvey.ts"
+import * as nodeSurvey from "./internal/find/nodeSurvey.ts"
+import * as portableSurvey from "./internal/find/portableSurvey.ts"
 
 export class FileSurvey extends Context.Service<FileSurvey, Survey>()("@pi-sessions/catalog/FileSurvey") {
   static readonly layer = Layer.effect(FileSurvey, portableSurvey.make)

@@ -1,7 +1,6 @@
 /**
- * What is known of each damage: how bad it is, what the real Pis do with it, what a repair does about it. The rows are
- * held against Pi 0.78.0 and 1.5.2 by the tests, on fixtures. A row tells of its damage alone: where another one lies
- * over it (a file that Pi refuses anyway), both are found.
+ * For each finding code: severity, what each Pi does, what a repair does. Tests compare the rows with Pi 0.78.0 and
+ * 1.5.2 on fixtures. A row describes its own fault only; a file with several faults has several findings.
  */
 import type { Code, Does, Finding, Severity } from "./SessionFinding.ts"
 
@@ -25,7 +24,7 @@ const noSession = each(
   ["refuses", "says that it is not a valid session, and leaves it as it is"]
 )
 const noParent = "cannot follow a parent to it: history before the entry after it is cut off"
-/** Of a last value without an id. */
+/** What Pi does with a last value that has no id. */
 export const LEAFLESS = "goes on after that value, which has no history: the model is sent none"
 const unpaired = "which providers do not take"
 

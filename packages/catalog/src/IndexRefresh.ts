@@ -1,71 +1,68 @@
 /**
- * Keeping the session index of a directory of sessions: what is in it beside what is on the disk, and bringing it up to
- * date. Sessions are read before anything is written; the rows of a directory then change in one transaction.
- *
- * The index speaks of Pi's own files only: the programs that share it know no containers and no other databases.
+ * Compares session indexes with the disk, and updates them. Reads all sessions first; then the rows of a directory
+ * change in one transaction. An index contains Pi's own files only, because the programs that share it know no
+ * containers.
  */
 import type * as Config from "effect/Config"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Path from "effect/Path"
+import type * as Path from "effect/Path"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
-import { SessionFileError } from "@pi-sessions/session-file/SessionFileError"
-import { type CatalogSession } from "./CatalogSession.ts"
-import { FileSurvey } from "./FileSurvey.ts"
+import { type SessionFileError } from "@pi-sessions/session-file/SessionFileError"
+import type { FileSurvey } from "./FileSurvey.ts"
 import { type OtherFile } from "./OtherFile.ts"
 import { SessionCatalog } from "./SessionCatalog.ts"
 import { type DiscoveryOptions } from "./SessionDiscovery.ts"
 import * as SessionIndex from "./SessionIndex.ts"
+import { type Comparison, compareIndexes } from "./internal/index/compareIndexes.ts"
 
-/** The index of one directory beside the sessions below it. */
+/** The state of the index of one directory. */
 export interface IndexStatus {
   /** The directory. */
   readonly root: string
+  /** The file of the index. */
   readonly file: string
-  /** Why the index cannot be read, where it cannot. */
+  /** Why the index cannot be read. */
   readonly problem?: SessionIndex.IndexUnavailable
-  /** Session files below the directory. */
+  /** Number of session files below the directory. */
   readonly sessions: number
-  /** Rows that speak of a session file as it is. */
+  /** Number of rows that match their session file. */
   readonly current: number
-  /** Rows of session files that have changed since. */
+  /** Number of rows whose session file changed since. */
   readonly stale: number
-  /** Session files without a row. */
+  /** Number of session files without a row. */
   readonly missing: number
-  /** Rows of files below the directory that are not there any more. */
+  /** Number of rows of files below the directory that no longer exist. */
   readonly gone: number
-  /**
-   * Rows that are none of our business: of files elsewhere, and of files that the catalog does not list; and rows with
-   * columns that nobody can read.
-   */
+  /** Number of other rows: of files elsewhere, of files that are not listed, and with values of the wrong type. */
   readonly others: number
 }
 
-/** What a refresh did to one index. */
+/** The result of updating one index. */
 export interface RefreshedIndex extends SessionIndex.IndexUpdate {
   readonly root: string
   readonly file: string
-  /** Session files below the directory. */
+  /** Number of session files below the directory. */
   readonly sessions: number
-  /** Sessions that could not be read; they have no row now, or keep the one they had. */
+  /** Sessions that could not be read. Their rows are unchanged. */
   readonly unread: ReadonlyArray<OtherFile>
 }
 
 export interface RefreshOptions extends DiscoveryOptions {
-  /** Is told how far the reading of sessions has come. */
+  /** Receives the number of sessions read so far, and of all to read. */
   readonly onProgress?: (done: number, total: number) => Effect.Effect<void>
 }
 
 export class IndexRefresh extends Context.Service<
   IndexRefresh,
   {
-    /** Each directory in which sessions are looked for, with its index; changes nothing. */
+    /** The state of the index of each directory. Changes nothing. */
     readonly status: (
       options?: DiscoveryOptions
     ) => Effect.Effect<ReadonlyArray<IndexStatus>, Config.ConfigError | SessionFileError>
-    /** Writes what is missing or stale, and removes what is gone. A directory without sessions gets no index. */
+    /** Writes missing and stale rows, and removes those of deleted files. Creates no index without rows. */
     readonly refresh: (
       options?: RefreshOptions
     ) => Effect.Effect<
@@ -80,142 +77,62 @@ export class IndexRefresh extends Context.Service<
   )
 }
 
-/** An index and the files it speaks of, compared. */
-interface Comparison {
-  readonly root: string
-  readonly file: string
-  readonly problem: SessionIndex.IndexUnavailable | undefined
-  readonly rows: ReadonlyMap<string, SessionIndex.SessionSummary>
-  readonly odd: number
-  readonly sessions: ReadonlyArray<CatalogSession>
-  readonly stale: ReadonlyArray<CatalogSession>
-  readonly missing: ReadonlyArray<CatalogSession>
-  readonly gone: ReadonlyArray<string>
-}
-
-const NOT_THERE = "no such file or directory"
-
 const make = Effect.gen(function* () {
-  const path = yield* Path.Path
-  const survey = yield* FileSurvey
-  const index = yield* SessionIndex.SessionIndex
-  const catalog = yield* SessionCatalog
-
-  const directoriesOf = Effect.fnUntraced(function* (roots: ReadonlyArray<{ readonly path: string }>) {
-    const paths = roots.map((root) => root.path)
-    const facts = yield* survey.facts(paths)
-    return paths.filter((_, at) => {
-      const fact = facts[at]
-      return fact !== undefined && !(fact instanceof SessionFileError) && fact.type === "Directory"
-    })
-  })
-
-  /** With `patience` an index that another program locks is waited for. */
-  const compare = Effect.fnUntraced(function* (options: DiscoveryOptions, patience: boolean) {
-    const { indexes, roots, sessions } = yield* catalog.list(options)
-    const rowsOf = Effect.fnUntraced(function* (file: string) {
-      const known = indexes.get(file)
-      if (known === undefined) return yield* Effect.result(index.read(file))
-      if (!patience || Result.isSuccess(known) || known.failure.damaged) return known
-      return yield* Effect.result(index.read(file, { patienceMs: PATIENCE_MS }))
-    })
-    const directories = yield* directoriesOf(roots)
-    /** The innermost of the directories that a session lies in. */
-    const rootOf = (at: string): string | undefined =>
-      directories
-        .filter((root) => isBelow(path, root, at))
-        .reduce<string | undefined>(
-          (best, root) => (best === undefined || root.length > best.length ? root : best),
-          undefined
-        )
-    const files = sessions.filter(({ format }) => format === "jsonl")
-    const bySite = new Map(directories.map((root) => [root, new Array<CatalogSession>()]))
-    for (const session of files) bySite.get(rootOf(session.path) ?? "")?.push(session)
-    return yield* Effect.forEach(bySite, ([root, below]) => {
-      const file = path.join(root, SessionIndex.FILE_NAME)
-      return Effect.flatMap(rowsOf(file), (read) => compareOne(root, file, read, below, files))
-    })
-  })
-
-  const compareOne = Effect.fnUntraced(function* (
-    root: string,
-    file: string,
-    read: Result.Result<SessionIndex.IndexRows, SessionIndex.IndexUnavailable>,
-    sessions: ReadonlyArray<CatalogSession>,
-    all: ReadonlyArray<CatalogSession>
-  ): Effect.fn.Return<Comparison> {
-    const { odd, rows } = Result.getOrElse(read, () => NO_ROWS)
-    const stale: Array<CatalogSession> = []
-    const missing: Array<CatalogSession> = []
-    for (const session of sessions) {
-      const row = rows.get(session.path)
-      if (row === undefined) missing.push(session)
-      else if (!SessionIndex.isCurrent(row, session)) stale.push(session)
-    }
-    const listed = new Set(all.map((session) => session.path))
-    const unlisted = [...rows.keys()].filter((at) => !listed.has(at) && isBelow(path, root, at))
-    const facts = yield* survey.facts(unlisted)
-    const gone = unlisted.filter((_, at) => {
-      const fact = facts[at]
-      return fact instanceof SessionFileError && fact.reason === NOT_THERE
-    })
-    const problem = Result.isFailure(read) ? read.failure : undefined
-    return { root, file, problem, rows, odd, sessions, stale, missing, gone }
-  })
+  const context = yield* Effect.context<FileSurvey | SessionCatalog | SessionIndex.SessionIndex | Path.Path>()
 
   const status = Effect.fn("IndexRefresh.status")(function* (options: DiscoveryOptions = {}) {
-    return (yield* compare(options, false)).map(
-      ({ file, gone, missing, odd, problem, root, rows, sessions, stale }): IndexStatus => {
-        const current = sessions.length - stale.length - missing.length
-        return {
-          root,
-          file,
-          ...(problem === undefined ? {} : { problem }),
-          sessions: sessions.length,
-          current,
-          stale: stale.length,
-          missing: missing.length,
-          gone: gone.length,
-          others: rows.size + odd - current - stale.length - gone.length
-        }
-      }
-    )
-  })
+    return (yield* compareIndexes(options)).map(statusOf)
+  }, Effect.provideContext(context))
 
   const refresh = Effect.fn("IndexRefresh.refresh")(function* (options: RefreshOptions = {}) {
-    const comparisons = yield* compare(options, true)
+    const comparisons = yield* compareIndexes(options, PATIENCE_MS)
     const total = comparisons.reduce((sum, { missing, stale }) => sum + missing.length + stale.length, 0)
     let done = 0
-    const refreshed: Array<RefreshedIndex> = []
-    for (const { file, gone, missing, problem, root, rows, sessions, stale } of comparisons) {
-      if (problem !== undefined && !problem.damaged) return yield* problem
-      const write: Array<SessionIndex.SessionSummary> = []
-      const unread: Array<OtherFile> = []
-      // A row of another index may be current, but the session itself is what counts here.
-      const unindexed = [...missing, ...stale].map((session) => ({ ...session, indexed: undefined }))
-      yield* Stream.runForEach(catalog.summarize(unindexed), (summary) => {
-        if (Result.isFailure(summary)) unread.push({ path: summary.failure.path, reason: summary.failure.reason })
-        else {
-          const { session: _session, ...row } = summary.success
-          write.push(row)
-        }
-        return options.onProgress?.(++done, total) ?? Effect.void
-      })
-      const isIdle = write.length === 0 && gone.length === 0 && problem === undefined
-      const update = isIdle ? NOTHING : yield* index.update(file, { write, remove: gone, seen: rows })
-      refreshed.push({ root, file, sessions: sessions.length, unread, ...update })
-    }
-    return refreshed
-  })
+    const onRead = () => options.onProgress?.(++done, total) ?? Effect.void
+    return yield* Effect.forEach(comparisons, (comparison) => update(comparison, onRead))
+  }, Effect.provideContext(context))
 
   return IndexRefresh.of({ status, refresh })
 })
 
-const NO_ROWS: SessionIndex.IndexRows = { rows: new Map(), odd: 0 }
+const statusOf = ({ file, gone, missing, odd, problem, root, rows, sessions, stale }: Comparison): IndexStatus => {
+  const current = sessions.length - stale.length - missing.length
+  return {
+    root,
+    file,
+    ...(problem === undefined ? {} : { problem }),
+    sessions: sessions.length,
+    current,
+    stale: stale.length,
+    missing: missing.length,
+    gone: gone.length,
+    others: rows.size + odd - current - stale.length - gone.length
+  }
+}
 
-/** A refresh that gives up has read the sessions in vain. */
+/** Reads the missing and stale sessions of a directory, then writes its index. */
+const update = Effect.fnUntraced(function* (comparison: Comparison, onRead: () => Effect.Effect<void>) {
+  const { file, gone, missing, problem, root, rows, sessions, stale } = comparison
+  const catalog = yield* SessionCatalog
+  const index = yield* SessionIndex.SessionIndex
+  if (problem !== undefined && !problem.damaged) return yield* problem
+  const write: Array<SessionIndex.SessionSummary> = []
+  const unread: Array<OtherFile> = []
+  // Read even if another index has a current row.
+  const unindexed = [...missing, ...stale].map((session) => ({ ...session, indexed: undefined }))
+  yield* Stream.runForEach(catalog.summarize(unindexed), (summary) => {
+    if (Result.isFailure(summary)) unread.push({ path: summary.failure.path, reason: summary.failure.reason })
+    else {
+      const { session: _session, ...row } = summary.success
+      write.push(row)
+    }
+    return onRead()
+  })
+  const isIdle = write.length === 0 && gone.length === 0 && problem === undefined
+  const updated = isIdle ? NOTHING : yield* index.update(file, { write, remove: gone, seen: rows })
+  return { root, file, sessions: sessions.length, unread, ...updated } satisfies RefreshedIndex
+})
+
+/** Milliseconds to wait for a locked index. Long, because the sessions have been read by then. */
 const PATIENCE_MS = 5000
 const NOTHING: SessionIndex.IndexUpdate = { written: 0, removed: 0 }
-
-const isBelow = (path: Path.Path, directory: string, at: string): boolean =>
-  at.startsWith(directory.endsWith(path.sep) ? directory : directory + path.sep)

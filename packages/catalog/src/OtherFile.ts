@@ -1,12 +1,10 @@
-/** Files among the sessions that are not sessions. */
-
-/** A path that is no session or could not be read, and why. */
+/** A file among the sessions that is not a session. */
 export interface OtherFile {
   readonly path: string
   readonly reason: string
   /**
-   * `unread`: the system refused to show what it is. `undecided`: what was read of it says neither. Absent where it is
-   * no session.
+   * `unread`: the system refused access. `undecided`: its first MiB does not show whether it is a session. Absent if it
+   * is not a session.
    */
   readonly why?: "unread" | "undecided"
 }

@@ -1,28 +1,29 @@
 /**
- * Session files as a search reads them: from the first byte to the last, into memory that is used again.
+ * Reads session files for a search, from first byte to last, into memory that is reused.
  *
- * `layer` goes through Effect's FileSystem. `layerNode` calls Node's file system directly, some milliseconds at a time: half
- * a gigabyte is read in less than a tenth of a second, and an Effect for each piece of it would take half as long again.
+ * `layer` uses Effect's FileSystem. `layerNode` makes synchronous calls of Node for some milliseconds between yields:
+ * one Effect per piece would add half to the time (docs/adr/008-fast-reading.md).
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Layer from "effect/Layer"
 import * as Fs from "node:fs"
-import { SessionFileError, fromPlatform } from "@pi-sessions/session-file/SessionFileError"
+import { type SessionFileError, fromPlatform } from "@pi-sessions/session-file/SessionFileError"
+import { READ, failed } from "./internal/nodeFile.ts"
 
-/** Takes the bytes of a file in order. */
+/** Receives the bytes of a file in order. */
 export interface ByteSink {
-  /** Where the next bytes go: some memory, for a moment. */
+  /** A buffer for the next bytes, valid until the next call of `take`. */
   readonly room: () => Uint8Array
-  /** So many bytes were put there, at least one. False when no more are wanted. */
+  /** Accepts `count` bytes of that buffer, at least one. False stops the reading. */
   readonly take: (count: number) => boolean
 }
 
 export class SearchFiles extends Context.Service<
   SearchFiles,
   {
-    /** Reads a file to its end as it is then, or until the sink wants no more. Interrupted between two pieces. */
+    /** Reads a file to its end, or until the sink stops it. Can be interrupted between two pieces. */
     readonly read: (path: string, sink: ByteSink) => Effect.Effect<void, SessionFileError>
   }
 >()("@pi-sessions/catalog/SearchFiles") {
@@ -45,11 +46,8 @@ export class SearchFiles extends Context.Service<
   static readonly layerNode = Layer.sync(SearchFiles, () => SearchFiles.of({ read: readSync }))
 }
 
-/** Pieces between two pauses, some milliseconds of work. */
+/** Pieces between two yields: some milliseconds of work. */
 const PIECES = 16
-
-/** Without the second flag opening a pipe would wait for somebody to write to it. */
-const READ = Fs.constants.O_RDONLY | (Fs.constants.O_NONBLOCK ?? 0)
 
 const readSync = (path: string, sink: ByteSink): Effect.Effect<void, SessionFileError> =>
   Effect.suspend(() => {
@@ -57,10 +55,10 @@ const readSync = (path: string, sink: ByteSink): Effect.Effect<void, SessionFile
     try {
       descriptor = Fs.openSync(path, READ)
     } catch (cause) {
-      return Effect.fail(failed(path, cause))
+      return Effect.fail(failed(path, "read", cause))
     }
     let failure: SessionFileError | undefined
-    /** Whether there is more to read. */
+    /** Reads a batch of pieces; false at the end. */
     const readSome = (): boolean => {
       for (let piece = 0; piece < PIECES; piece++) {
         const room = sink.room()
@@ -68,7 +66,7 @@ const readSync = (path: string, sink: ByteSink): Effect.Effect<void, SessionFile
         try {
           count = Fs.readSync(descriptor, room, 0, room.length, null)
         } catch (cause) {
-          failure = failed(path, cause)
+          failure = failed(path, "read", cause)
           return false
         }
         if (count === 0 || !sink.take(count)) return false
@@ -84,14 +82,3 @@ const readSync = (path: string, sink: ByteSink): Effect.Effect<void, SessionFile
       Effect.sync(() => Fs.closeSync(descriptor))
     )
   })
-
-const REASONS: { readonly [code: string]: string } = {
-  ENOENT: "no such file or directory",
-  EACCES: "permission denied",
-  EPERM: "permission denied"
-}
-
-const failed = (path: string, cause: unknown): SessionFileError => {
-  const code = cause instanceof Error && "code" in cause ? String(cause.code) : ""
-  return new SessionFileError({ path, operation: "read", reason: REASONS[code] ?? String(cause) })
-}

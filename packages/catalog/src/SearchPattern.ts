@@ -1,35 +1,35 @@
 /**
- * What to look for in a text: a literal or a regular expression, in the case that was written or in any.
+ * A search pattern: a literal or a regular expression.
  *
- * Cases are told apart when the pattern has an upper-case letter ("smart"), unless told otherwise; letters of other cases
- * are those of Unicode's simple case folding, as in a JavaScript expression with the flags `i` and `u`: `ß` is not `ss`.
- * A regular expression is JavaScript's with the flags `u` and `m`: `^` and `$` are the ends of a line, `.` is no line break.
- * One that backtracks without end cannot be stopped within a text: a search is interrupted between texts.
+ * By default ("smart") the case matters if the pattern contains an upper-case letter. Case folding is Unicode's simple
+ * one, as in JavaScript with the flags `i` and `u`: `ß` does not match `ss`. Regular expressions are JavaScript's with
+ * the flags `u` and `m`: `^` and `$` match at line ends. A catastrophic expression cannot be stopped within a text; a
+ * search is interrupted between texts.
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import { type Needle, needleOf } from "./internal/needle.ts"
-import { requiredLiterals } from "./internal/requiredLiterals.ts"
+import { type Needle, needleOf } from "./internal/search/needle.ts"
+import { requiredLiterals } from "./internal/search/requiredLiterals.ts"
 
 export const CaseRule = Schema.Literals(["smart", "ignore", "sensitive"])
 export type CaseRule = typeof CaseRule.Type
 
 export interface PatternOptions {
-  /** The pattern is a regular expression. */
+  /** Whether the pattern is a regular expression. Default: false. */
   readonly regex?: boolean
-  /** `smart` unless told. */
+  /** Default: "smart". */
   readonly case?: CaseRule
-  /** What stands before and after a match must be no letter, digit or underscore. */
+  /** Whether a match must be a whole word: no letter, digit or underscore before or after it. Default: false. */
   readonly word?: boolean
 }
 
-/** A match in a text: UTF-16 offsets, `end` excluded. */
+/** A match: UTF-16 offsets in the text, `end` exclusive. */
 export interface TextRange {
   readonly start: number
   readonly end: number
 }
 
-/** Nothing can be looked for with it. */
+/** The pattern is empty, or no valid regular expression. */
 export class InvalidPattern extends Schema.TaggedError<InvalidPattern>()("InvalidPattern", {
   pattern: Schema.String,
   reason: Schema.String
@@ -42,15 +42,15 @@ export class InvalidPattern extends Schema.TaggedError<InvalidPattern>()("Invali
 export interface SearchPattern {
   readonly source: string
   readonly ignoreCase: boolean
-  /** Bytes without which a line of JSON holds no match; undefined where every line may hold one. */
+  /** Bytes that every line with a match contains; undefined if there are none. */
   readonly needle: Needle | undefined
-  /** All matches in a text, first to last, none within another. */
+  /** All matches in a text, in order, without overlaps. */
   readonly find: (text: string) => ReadonlyArray<TextRange>
 }
 
 const escaped = (literal: string): string => literal.replaceAll(/[\^$\\.*+?()[\]{}|/]/gu, String.raw`\$&`)
 
-/** Whether the pattern's own letters have an upper-case one; `\S` and `\p{L}` have none. */
+/** Whether the pattern contains an upper-case letter outside of escapes such as `\S` and `\p{L}`. */
 const hasUpperCase = (pattern: string, regex: boolean): boolean =>
   /\p{Lu}/u.test(regex ? pattern.replaceAll(/\\(?:[pPk][{<][^}>]*[}>]|u\{[^}]*\}|u.{4}|x..|c?.)/gsu, "") : pattern)
 
@@ -64,7 +64,7 @@ export const make = (
   const inner = regex ? pattern : escaped(pattern)
   const flags = ignoreCase ? "gimu" : "gmu"
   try {
-    // Told of the pattern itself, before anything is put around it.
+    // Compiled first on its own, so that an error quotes the pattern that was given.
     let expression = new RegExp(inner, flags)
     if (word) expression = new RegExp(String.raw`(?<![\p{L}\p{N}_])(?:${inner})(?![\p{L}\p{N}_])`, flags)
     const find =

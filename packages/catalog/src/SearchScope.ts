@@ -1,11 +1,10 @@
 /**
- * Which text of which entries is searched (seed 003). A text is a string that stands in the entry as it is: what a search
- * finds, a person can find in the session.
+ * Which texts of which entries each search scope contains (docs/adr/004-discovery-and-search.md).
  *
- * `prompts` are the user's turns. `conversations` adds what the assistant said, thought and asked tools for, what tools
- * answered, the user's own `!commands`, and the summaries of compactions and branches. `all` adds names of sessions, the
- * messages of extensions, and system prompts (Pi 1.5). Everything else is metadata and never searched: custom data, labels,
- * changes of model and thinking level, usage, edits of the context, details of tool results, signatures, images.
+ * `prompts`: user messages. `conversations` adds the assistant's text, thinking and tool calls, tool results, the
+ * user's `!commands`, and summaries of compactions and branches. `all` adds session names, messages of extensions and
+ * system prompts (Pi 1.5). Never searched: custom data, labels, changes of model and thinking level, usage, context
+ * edits, details of tool results, signatures, images.
  */
 import * as Schema from "effect/Schema"
 import { type Json, type JsonObject, isArray, isObject, objectAt, stringAt } from "@pi-sessions/core/Json"
@@ -14,7 +13,7 @@ import { type SessionEntry } from "@pi-sessions/core/SessionLine"
 export const SearchScope = Schema.Literals(["prompts", "conversations", "all"])
 export type SearchScope = typeof SearchScope.Type
 
-/** What a text is. */
+/** The origin of a text. */
 export const TextKind = Schema.Literals([
   "prompt",
   "assistant",
@@ -30,11 +29,11 @@ export const TextKind = Schema.Literals([
 ])
 export type TextKind = typeof TextKind.Type
 
-/** A text of an entry, as a search sees it. */
+/** A text of an entry, unchanged. */
 export interface SearchableText {
   readonly kind: TextKind
   readonly text: string
-  /** The tool that was called or that answered. */
+  /** The tool of a call or result. */
   readonly tool?: string
 }
 
@@ -59,7 +58,7 @@ const KINDS_OF_ROLES: ReadonlyMap<string, TextKind> = new Map([
   ["assistant", "assistant"],
   ["toolResult", "tool_result"],
   ["bashExecution", "bash"],
-  // What version 2 called hookMessage.
+  // Called hookMessage in version 2.
   ["custom", "custom_message"],
   ["hookMessage", "custom_message"],
   ["system", "system"]
@@ -75,16 +74,16 @@ const KINDS_OF_TYPES: ReadonlyMap<string, TextKind> = new Map([
 const kindOf = (entry: Pick<SessionEntry, "type" | "role">): TextKind | undefined =>
   entry.type === "message" ? KINDS_OF_ROLES.get(entry.role ?? "") : KINDS_OF_TYPES.get(entry.type)
 
-/** Whether a scope takes texts of an entry, by its type and role alone. */
+/** Whether a scope contains texts of an entry, by its type and role. */
 export const admits = (scope: SearchScope, entry: Pick<SessionEntry, "type" | "role">): boolean => {
   const kind = kindOf(entry)
   return kind !== undefined && WIDTHS[SCOPES[kind]] <= WIDTHS[scope]
 }
 
-/** A text without which a line holds no entry that the scope takes: the role of all of them. */
+/** A text that every line with an entry of the scope contains; undefined if there is none. */
 export const requiredText = (scope: SearchScope): string | undefined => (scope === "prompts" ? "user" : undefined)
 
-/** The texts of an entry that a scope takes, in the order in which they stand there. */
+/** The texts of an entry that a scope contains, in their order. */
 export const textsOf = (
   scope: SearchScope,
   entry: Pick<SessionEntry, "type" | "role" | "decode">
@@ -142,10 +141,10 @@ const assistantTexts = (block: Json): ReadonlyArray<SearchableText> => {
   }
 }
 
-/** Every string among a call's arguments, at any depth; not the arguments' names, nor numbers. */
+/** All strings in a call's arguments at any depth, without keys and numbers. */
 const strings = (value: Json | undefined): ReadonlyArray<string> => {
   const found: Array<string> = []
-  // A list in place of recursion: arguments may be nested deeper than calls can be.
+  // Not recursive: arguments may be nested deeper than the stack.
   const left = [value]
   while (left.length > 0) {
     const next = left.pop()
@@ -156,7 +155,7 @@ const strings = (value: Json | undefined): ReadonlyArray<string> => {
   return found
 }
 
-/** A `content` that is text or blocks. */
+/** The texts of a `content` that is a string or a list of blocks. */
 const contentTexts = (kind: TextKind, holder: JsonObject | undefined, tool?: string): ReadonlyArray<SearchableText> => {
   const content = holder?.["content"]
   if (!isArray(content)) return own(kind, content, tool)

@@ -1,9 +1,6 @@
 /**
- * Where a person's sessions are: what Pi's environment and settings say, or the paths that were given.
- *
- * Pi writes to one place, but a person who once set another one still has sessions in the former: without explicit paths
- * all places that Pi could have used are searched. Explicit paths win alone. Of Pi's files only `settings.json` is read,
- * `auth.json` never.
+ * Finds the directories that contain sessions: the given paths, else every directory that Pi's environment and settings
+ * name. Pi writes to one of them, but older sessions may be in the others. Reads `settings.json`, never `auth.json`.
  */
 import type * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
@@ -12,7 +9,7 @@ import * as Path from "effect/Path"
 import * as SessionPath from "@pi-sessions/core/SessionPath"
 import * as PiEnvironment from "@pi-sessions/session-file/PiEnvironment"
 
-/** Who names a place. */
+/** What names a directory. */
 export type RootReason = "--sessions" | "PI_CODING_AGENT_SESSION_DIR" | "settings.json" | "default"
 
 /** A directory to search to any depth, or one file (only from `--sessions`). */
@@ -23,20 +20,20 @@ export interface SessionRoot {
 }
 
 export interface Discovery {
-  /** What to search, each path once, best reason first. Explicit paths are here even when they do not exist. */
+  /** Paths to search, the directory that Pi uses first. Includes explicit paths that do not exist. */
   readonly roots: ReadonlyArray<SessionRoot>
-  /** Places that Pi would use but that are not there (yet): nothing to search, and no error. */
+  /** Directories that Pi would use and that do not exist. This is not an error. */
   readonly missing: ReadonlyArray<SessionRoot>
 }
 
 export interface DiscoveryOptions {
-  /** Files and directories a person named. */
+  /** Explicit files and directories. Default: Pi's directories. */
   readonly sessions?: ReadonlyArray<string>
-  /** What relative paths start from; the process's working directory unless told. */
+  /** Base of relative paths. Default: the working directory of the process. */
   readonly cwd?: string
 }
 
-/** The places to look in, whether they exist or not. Pure. */
+/** All directories that may contain sessions, existing or not. Does no I/O. */
 export const candidates = (
   environment: SessionPath.Environment,
   sessions: ReadonlyArray<string> = []
@@ -56,7 +53,7 @@ export const candidates = (
   return [...roots.values()]
 }
 
-/** The roots for `SessionSource.layerPaths`, each with why it is one. */
+/** Splits the candidates into those that exist and those that do not. */
 export const discover = Effect.fn("SessionDiscovery.discover")(function* (
   options: DiscoveryOptions = {}
 ): Effect.fn.Return<Discovery, Config.ConfigError, FileSystem.FileSystem | Path.Path> {
@@ -66,8 +63,8 @@ export const discover = Effect.fn("SessionDiscovery.discover")(function* (
   const roots: Array<SessionRoot> = []
   const missing: Array<SessionRoot> = []
   for (const root of candidates(environment, options.sessions)) {
-    const there = root.why === "--sessions" || (yield* Effect.orElseSucceed(fs.exists(root.path), () => true))
-    if (there) roots.push(root)
+    const exists = root.why === "--sessions" || (yield* Effect.orElseSucceed(fs.exists(root.path), () => true))
+    if (exists) roots.push(root)
     else missing.push(root)
   }
   return { roots, missing }

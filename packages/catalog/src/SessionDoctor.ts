@@ -1,9 +1,8 @@
 /**
- * Finds what is damaged in a session, and says what the real Pis do with it. Nothing is changed here: SessionRepair
- * makes a copy that is whole.
+ * Finds damage in a session and says what each Pi does with it. Changes nothing; SessionRepair makes a repaired copy.
  *
- * The reader and the tree notice damaged lines and links; what is added here are the header, the tools and the messages,
- * as far as a real Pi was seen to stumble over them. A sound session has no findings, or notes.
+ * Findings come from the diagnostics of the reader and the tree, and from checks of the header, links, tool calls and
+ * messages. A sound session has no findings, or notes only.
  */
 import * as EntryId from "@pi-sessions/core/EntryId"
 import { valueOf } from "@pi-sessions/core/LineValue"
@@ -13,13 +12,13 @@ import { SessionEntry, type SessionLine, ValueLine, isSameLine } from "@pi-sessi
 import * as SessionMigration from "@pi-sessions/core/SessionMigration"
 import { LEAFLESS, both, each } from "./FindingRule.ts"
 import type { Code, Finding } from "./SessionFinding.ts"
-import { FindingList } from "./internal/FindingList.ts"
-import { asTree, formOf, headerWithoutId, isList, isNothing } from "./internal/SessionForm.ts"
-import { contentFindings } from "./internal/contentFindings.ts"
-import { findingAt, placeOf } from "./internal/findingAt.ts"
-import { type HeaderFacts, headerFindings } from "./internal/headerFindings.ts"
+import { FindingList } from "./internal/doctor/FindingList.ts"
+import { asTree, formOf, headerWithoutId, isList, isNoSession } from "./internal/doctor/SessionForm.ts"
+import { contentFindings } from "./internal/doctor/contentFindings.ts"
+import { findingAt, placeOf } from "./internal/doctor/findingAt.ts"
+import { type HeaderFacts, headerFindings } from "./internal/doctor/headerFindings.ts"
 
-/** Everything found, in file order; of very many findings of one kind the first ones (see `Finding.more`). */
+/** All findings in file order; at most 1,000 of each kind (see `Finding.more`). */
 export const examine = (session: Session.Session, facts: HeaderFacts = {}): ReadonlyArray<Finding> => {
   const current = asPiSeesIt(session)
   const wasList = isList(session)
@@ -30,27 +29,27 @@ export const examine = (session: Session.Session, facts: HeaderFacts = {}): Read
   for (const finding of lineFindings(session)) findings.push(finding)
   linkFindings(current, findings)
   contentFindings(current, findings)
-  // Ids that a list gets when it is migrated stand in no file.
-  const nothing = isNothing(session)
+  // A migrated list has derived ids, which are not in the file.
+  const isUnrepairable = isNoSession(session)
   return findings
     .inFileOrder()
-    .map((finding) => (nothing ? { ...finding, mend: null } : finding))
+    .map((finding) => (isUnrepairable ? { ...finding, mend: null } : finding))
     .map(({ entryId, ...finding }) => (wasList || entryId === undefined ? finding : { ...finding, entryId }))
 }
 
-/** An old session as Pi migrates it; but a tree that lacks its version as the tree that it is. */
+/** The session as Pi migrates it, except that a tree without its version remains a tree. */
 const asPiSeesIt = (session: Session.Session): Session.Session =>
   SessionMigration.toCurrent(formOf(session)?.isUnversionedTree === true ? asTree(session) : session)
 
-/** Diagnostics that the header's findings tell better. */
-const TOLD: ReadonlySet<Code> = new Set(["missing-header"])
+/** Diagnostics that `headerFindings` reports in more detail. */
+const REPORTED: ReadonlySet<Code> = new Set(["missing-header"])
 
 const diagnosticFindings = (session: Session.Session, findings: FindingList): void => {
   const ofTree = new Set(session.tree.diagnostics)
   const rescued = new Set(session.tree.getEntries().flatMap((entry) => (entry.recovered ? [entry.line] : [])))
   for (const diagnostic of session.diagnostics) {
     const { code, message } = diagnostic
-    if (ofTree.has(diagnostic) || TOLD.has(code)) continue
+    if (ofTree.has(diagnostic) || REPORTED.has(code)) continue
     const line = code === "missing-id" || code === "not-an-object" ? lineAt(session, diagnostic.byteOffset) : undefined
     if (code === "missing-id" && line !== undefined && headerWithoutId(line) !== undefined) {
       if (session.header !== undefined)
@@ -58,11 +57,11 @@ const diagnosticFindings = (session: Session.Session, findings: FindingList): vo
       continue
     }
     const isNull = code === "not-an-object" && line !== undefined && valueOf(line) === null
-    findings.push(findingAt(isNull ? "null-line" : code, diagnostic, message, here(diagnostic, rescued)))
+    findings.push(findingAt(isNull ? "null-line" : code, diagnostic, message, rescuedEntries(diagnostic, rescued)))
   }
 }
 
-/** The line that begins at a byte; they are in file order. */
+/** The line that begins at a byte, by binary search. */
 const lineAt = ({ lines }: Session.Session, byteOffset: number): SessionLine | undefined => {
   let low = 0
   for (let high = lines.length; low < high;) {
@@ -73,8 +72,11 @@ const lineAt = ({ lines }: Session.Session, byteOffset: number): SessionLine | u
   return lines[low]?.byteOffset === byteOffset ? lines[low] : undefined
 }
 
-/** Where there are whole entries on a damaged line, Pi loses more than the damage. */
-const here = ({ code, line }: SessionDiagnostic, rescued: ReadonlySet<number>): Partial<Pick<Finding, "pi" | "mend">> =>
+/** If a damaged line also contains whole entries, Pi loses those too. */
+const rescuedEntries = (
+  { code, line }: SessionDiagnostic,
+  rescued: ReadonlySet<number>
+): Partial<Pick<Finding, "pi" | "mend">> =>
   code === "malformed-line" && rescued.has(line)
     ? {
         pi: both("loses", "skips the whole line, with the entries on it that are whole"),
@@ -105,7 +107,7 @@ const treeFindings = ({ tree }: Session.Session, findings: FindingList): void =>
   }
 }
 
-/** A last value without id and parent leaves Pi without a leaf. */
+/** Finds a last value without id and parent, which leaves Pi without a leaf. */
 const lineFindings = (session: Session.Session): ReadonlyArray<Finding> => {
   const { lines, tree } = Session.asPiReads(session)
   const last = lines.findLast((line) => line instanceof SessionEntry || isValue(line))
@@ -115,7 +117,7 @@ const lineFindings = (session: Session.Session): ReadonlyArray<Finding> => {
     const isLost = last.nullId || (last.type === "" && last.id === null && last.parentId === null)
     return isLost ? [findingAt("no-leaf", placeOf(last), message)] : []
   }
-  // 1.5 skips what is false, 0 or empty.
+  // 1.5 skips falsy values.
   const pi = tree.getBranch().length === 0 ? undefined : each(["loses", LEAFLESS], ["reads", "skips it"])
   return [findingAt("no-leaf", placeOf(last), message, pi === undefined ? {} : { pi })]
 }

@@ -1,92 +1,91 @@
 /**
- * What the doctor says about one damage: where it is, how bad, what the two Pis do with it, and whether a repair mends
- * it. How bad is measured by what is at stake: an error loses or hides history, or keeps Pi or the provider from going
- * on; a warning is worth a look; a note says what happens and needs nothing done.
+ * A finding of the doctor: position, severity, what each Pi does, and what a repair does. An error loses or hides
+ * history, or stops Pi or the provider. A warning is a fault that harms neither Pi at present. A note needs no action.
  */
 import * as Schema from "effect/Schema"
 import { Code as DiagnosticCode } from "@pi-sessions/core/SessionDiagnostic"
 
 export const Code = Schema.Literals([
   ...DiagnosticCode.literals,
-  /** A line that says `null`. */
+  /** The line is `null`. */
   "null-line",
-  /** The header shares its line with something else, so Pi does not see it. */
+  /** The header shares its line with another value, so Pi does not see it. */
   "header-glued",
-  /** `{"type":"session"}` without an id is no header to Pi. */
+  /** `{"type":"session"}` without an id; Pi does not accept it as a header. */
   "header-without-id",
-  /** A list (1) or a session with hook messages (2): Pi migrates it and rewrites the file. */
+  /** Version 1 (a list) or 2 (hook messages): Pi migrates it and rewrites the file. */
   "old-version",
-  /** A tree whose header does not say version 3: Pi takes it for a list. */
+  /** The entries form a tree, but the header lacks version 3, so Pi reads them as a list. */
   "unversioned-tree",
-  /** Above the version that any known Pi writes. */
+  /** Higher than any version that a known Pi writes. */
   "newer-version",
-  /** A version that Pi cannot compare with a number. */
+  /** Pi cannot compare the version with a number. */
   "odd-version",
   "missing-cwd",
-  /** A directory that is no text. */
+  /** The directory is not a string. */
   "odd-cwd",
-  /** The header's directory is not there (told by whoever can look). */
+  /** The header's directory does not exist (only if the caller checked). */
   "cwd-gone",
-  /** Above 512 bytes, where 0.78 stops looking when it lists sessions, or above 1 MiB, where 1.5 does. */
+  /** Longer than what Pi reads when it lists sessions: 512 bytes in 0.78, 1 MiB in 1.5. */
   "long-header",
-  /** An id of no characters, which Pi takes for none where it follows parents. */
+  /** An empty id, which Pi treats as missing when it follows parents. */
   "empty-id",
-  /** The last value of the file is no entry, so Pi has no leaf. */
+  /** The last value of the file is not an entry, so Pi has no leaf. */
   "no-leaf",
   "missing-timestamp",
-  /** The parent stands further down; no circle. */
+  /** The parent comes later in the file, without a cycle. */
   "parent-later",
   "missing-message",
-  /** Absent, no text, or none that Pi knows. */
+  /** Absent, not a string, or unknown to Pi. */
   "missing-role",
   /** Absent or null. */
   "missing-content",
-  /** A number, say. */
+  /** Neither a string nor a list, for example a number. */
   "odd-content",
-  /** Text where an assistant's message or a tool's result holds blocks. */
+  /** A string where an assistant's message or a tool result needs blocks. */
   "text-content",
   "null-block",
-  /** A block of a kind that Pi does not know where it stands, or an image without its data. */
+  /** A block of a type that Pi does not know in this message, or an image without data. */
   "unknown-block",
-  /** A block of text or thinking whose text is not there. */
+  /** A block of text or thinking without its text. */
   "empty-block",
-  /** A block of text or thinking whose text is a list, an object, a number. */
+  /** A block of text or thinking whose text is not a string. */
   "odd-text",
-  /** A call without its name or its arguments. */
+  /** A call without name or arguments. */
   "broken-call",
-  /** A call or a result without the id that ties them, or with an empty one. */
+  /** A call or result without an id, or with an empty one. */
   "missing-call-id",
   "missing-usage",
-  /** A usage that holds what is no number. */
+  /** The usage contains a value that is not a number. */
   "odd-usage",
-  /** The error of a failed turn is no text, and none can be made of it. */
+  /** The error of a failed turn cannot be converted to a string. */
   "odd-error",
-  /** A command that a person ran (bashExecution), without its text or its output. */
+  /** A command of the user (bashExecution) without its text or output. */
   "missing-command",
-  /** The same, with something else where its text or output belongs. */
+  /** A command of the user whose text or output is not a string. */
   "odd-command",
   "missing-summary",
-  /** A summary of a compaction or a branch that is no text. */
+  /** The summary of a compaction or branch is not a string. */
   "odd-summary",
-  /** A system message (1.5) whose content, sections or tools are of the wrong kind. */
+  /** A system message (1.5) whose content, sections or tools have the wrong type. */
   "odd-system",
-  /** No date can be made of it. */
+  /** Cannot be converted to a date. */
   "odd-timestamp",
-  /** The name of a model or of its provider, of which no text can be made. */
+  /** The name of a model or provider cannot be converted to a string. */
   "odd-model",
-  /** A context edit without a replacement, or with one that has no content. */
+  /** A context edit without a replacement that has a content. */
   "broken-edit",
-  /** A tool's result without a call on its branch. */
+  /** A tool result without a call on its branch. */
   "orphan-result",
-  /** A result whose call is in a turn that failed or was aborted; Pi does not send that turn. */
+  /** The call of the result is in a failed or aborted turn, which Pi does not send. */
   "failed-turn-result",
-  /** A call that no result answers. */
+  /** A call without a result. */
   "unanswered-call",
-  /** A compaction keeps entries from one on that is not before it. */
+  /** The first entry that a compaction keeps is not before it. */
   "unknown-first-kept",
-  /** A compaction keeps a result, and not its call. */
+  /** A compaction keeps a result but not its call. */
   "split-tool-pair",
-  /** A label or context edit for an entry that is not there. */
+  /** A label or context edit for an entry that does not exist. */
   "unknown-target"
 ])
 export type Code = typeof Code.Type
@@ -95,25 +94,25 @@ export const Severity = Schema.Literals(["error", "warning", "note"])
 export type Severity = typeof Severity.Type
 
 export const Does = Schema.Literals([
-  /** Opens the file and goes on with all that is in it. */
+  /** Opens the file and continues with all of it. */
   "reads",
-  /** Opens the file and brings it to version 3 in place, keeping the history. */
+  /** Opens the file and migrates it to version 3 in place, with its history. */
   "migrates",
-  /** Opens the file and makes one line of its branches, with other ids, in place. */
+  /** Opens the file and rewrites its branches as one, with new ids, in place. */
   "flattens",
-  /** Opens the file and goes on without a part of the history, without a word. */
+  /** Opens the file and silently continues without a part of the history. */
   "loses",
-  /** Opens the file, but what it appends next makes a line that nobody can read. */
+  /** Opens the file, but its next append damages the last line. */
   "glues",
-  /** Opens the file and sends the model a request that a provider does not take. */
+  /** Opens the file and sends a request that providers reject. */
   "missends",
-  /** Ends with an error; the file stays as it was. */
+  /** Exits with an error and leaves the file unchanged. */
   "refuses",
-  /** Takes the file for an empty one: everything in it is replaced by a new header. */
+  /** Replaces the whole file by a new header. */
   "overwrites",
-  /** Ends with an exception of its own. */
+  /** Exits with an exception. */
   "crashes",
-  /** Does not end until memory does. */
+  /** Loops until memory is exhausted. */
   "hangs"
 ])
 export type Does = typeof Does.Type
@@ -124,21 +123,21 @@ export type PiReaction = typeof PiReaction.Type
 export const Finding = Schema.Struct({
   code: Code,
   severity: Severity,
-  /** From 1. */
+  /** Line number, from 1. */
   line: Schema.Int,
   byteOffset: Schema.Int,
   entryId: Schema.optionalKey(Schema.String),
   message: Schema.String,
-  /** By version. */
+  /** What each version of Pi does. */
   pi: Schema.Struct({ "0.78": PiReaction, "1.5": PiReaction }),
-  /** What `repair` does about it; null where it leaves things as they are. */
+  /** What a repair does; null if it changes nothing. */
   mend: Schema.NullOr(Schema.String),
-  /** Further findings of this kind in the file that are not listed; only where there are more than 1,000. */
+  /** Further findings of this kind that are not listed; only on the 1,000th. */
   more: Schema.optionalKey(Schema.Struct({ count: Schema.Int, lastLine: Schema.Int }))
 })
 export type Finding = typeof Finding.Type
 
-/** How many findings one stands for: itself, and those that are not listed. */
+/** Number of findings that this one counts for: itself and those not listed. */
 export const countOf = ({ more }: Finding): number => 1 + (more?.count ?? 0)
 
 /** `line 12, byte 3456: error: glued-line: ...` */

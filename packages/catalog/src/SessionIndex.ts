@@ -1,8 +1,6 @@
 /**
- * `session-index.sqlite`, the index of a sessions directory that other programs keep as well (seed 004). It is never
- * required and never the truth: a row counts only while the file it speaks of has the size and the time of its row.
- *
- * The table is exactly seed 004's; nothing is added to it, so that every program that knows it can go on with it.
+ * Reads and writes `session-index.sqlite`, which other programs share (docs/adr/004-discovery-and-search.md). The index
+ * is optional. A row is valid only while its size and time match the file. The table must not change.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -21,7 +19,7 @@ import {
 
 export const FILE_NAME = "session-index.sqlite"
 
-/** Seed 004, to the letter. */
+/** The statement of docs/adr/004-discovery-and-search.md, character by character. */
 export const TABLE = `CREATE TABLE sessions (
     path TEXT PRIMARY KEY,
     id TEXT NOT NULL,
@@ -36,39 +34,39 @@ export const TABLE = `CREATE TABLE sessions (
 const COLUMNS = ["path", "id", "cwd", "timestamp", "message_count", "last_modified_ms", "size_bytes", "name"] as const
 
 /**
- * Rows as one JSON text a thousand, and the rowid of the last: a value costs a third of what it costs in a row object.
- * Rowids are texts because another program may choose them larger than a number is exact.
+ * A page of 1,000 rows as one JSON text, which takes a third of the time of row objects, and its last rowid. The rowid
+ * is a text because it may exceed the exact integers of JavaScript.
  */
 const PAGE_QUERY = `SELECT json_group_array(json_array(${COLUMNS.join(", ")})) AS page, CAST(max(rowid) AS TEXT) AS last
   FROM (SELECT rowid, ${COLUMNS.join(", ")} FROM sessions WHERE rowid > ? ORDER BY rowid LIMIT 1000)`
-/** The same where a column holds bytes, which no JSON can: another value that does not belong there stands for them. */
+/** The same for pages with blobs, which JSON cannot contain. A blob becomes a value that `summaryOf` rejects. */
 const ODD_PAGE_QUERY = `SELECT json_group_array(json_array(${COLUMNS.map((column) => `CASE typeof(${column}) WHEN 'blob' THEN ${column === "name" ? 0 : "NULL"} ELSE ${column} END`).join(", ")})) AS page, CAST(max(rowid) AS TEXT) AS last
   FROM (SELECT rowid, ${COLUMNS.join(", ")} FROM sessions WHERE rowid > ? ORDER BY rowid LIMIT 1000)`
 const FIRST_ROWID = "-9223372036854775808"
 
-/** What an index says of a session. */
+/** A row of the index. */
 export const SessionSummary = Schema.Struct({
   /** Absolute. */
   path: Schema.String,
   id: Schema.String,
   cwd: Schema.String,
-  /** Of the header, as it stands there. */
+  /** The header's timestamp, unchanged. */
   timestamp: Schema.String,
-  /** Entries of type `message`, of all branches. */
+  /** Number of entries of type `message`, on all branches. */
   messageCount: Schema.Int,
   /** Unix time in milliseconds. */
   lastModifiedMs: Schema.Int,
   sizeBytes: Schema.Int,
-  /** What a person called it. */
+  /** The name that the user gave it. */
   name: Schema.optionalKey(Schema.String)
 })
 export type SessionSummary = typeof SessionSummary.Type
 
-/** The index cannot be read or written now, or belongs to another version; the sessions themselves can still be read. */
+/** The index is locked, damaged or of another version. The sessions can be read without it. */
 export class IndexUnavailable extends Schema.TaggedError<IndexUnavailable>()("IndexUnavailable", {
   path: Schema.String,
   reason: Schema.String,
-  /** Whether its file is damaged, so that `update` would move it aside and make a new one. */
+  /** Whether the file is damaged. Then `update` moves it aside and creates a new one. */
   damaged: Schema.Boolean
 }) {
   override get message(): string {
@@ -76,49 +74,43 @@ export class IndexUnavailable extends Schema.TaggedError<IndexUnavailable>()("In
   }
 }
 
-/** What an index holds. */
+/** The rows of an index. */
 export interface IndexRows {
-  /** By path. */
+  /** Rows by path. */
   readonly rows: ReadonlyMap<string, SessionSummary>
-  /** Rows with a column that does not hold what it should: another program's doing. They say nothing. */
+  /** Number of rows with a value of the wrong type, written by other programs. They are ignored. */
   readonly odd: number
 }
 
 export interface ReadOptions {
-  /**
-   * How long to wait for another program that locks the index, in which this one does nothing else; a moment unless
-   * told, since everything can be found without the index.
-   */
+  /** Milliseconds to wait for a lock of another program; blocks the process. Default: 100. */
   readonly patienceMs?: number
 }
 
-/** What `update` is to do. */
+/** Changes for `update`. */
 export interface IndexChanges {
   readonly write: ReadonlyArray<SessionSummary>
   readonly remove: ReadonlyArray<string>
-  /**
-   * The rows as they were when the changes were decided. A row that another program wrote or changed since is left as it
-   * is. Without it every change is made.
-   */
+  /** The rows on which the changes are based. Rows that changed since are skipped. Default: skip none. */
   readonly seen?: ReadonlyMap<string, SessionSummary>
 }
 
-/** What `update` did. */
+/** The result of `update`. */
 export interface IndexUpdate {
   readonly written: number
   readonly removed: number
-  /** Where a damaged index was moved, when there was one. */
+  /** The new path of a damaged index. */
   readonly movedAside?: string
 }
 
 export class SessionIndex extends Context.Service<
   SessionIndex,
   {
-    /** The rows of an index; none when there is no index. Whoever uses a row compares it with the file. */
+    /** The rows of an index; empty if it does not exist. Check each with `isCurrent` before use. */
     readonly read: (file: string, options?: ReadOptions) => Effect.Effect<IndexRows, IndexUnavailable>
     /**
-     * Writes rows and removes others, all in one transaction. An index that is not there is made, one that is damaged
-     * is moved aside and made anew. Safe beside other programs that write to it.
+     * Writes and removes rows in one transaction. Creates a missing index; moves a damaged one aside and creates a new
+     * one. Safe while other programs write to it.
      */
     readonly update: (file: string, changes: IndexChanges) => Effect.Effect<IndexUpdate, IndexUnavailable>
   }
@@ -145,7 +137,7 @@ const make = Effect.gen(function* () {
         return yield* database.use("read the index", (connection): IndexRows => {
           const rows = new Map<string, SessionSummary>()
           let odd = 0
-          // Another program has just made the file.
+          // Another program may have just created the file.
           if (!hasTable(connection)) return NO_ROWS
           let after: string | undefined = FIRST_ROWID
           while (after !== undefined) {
@@ -169,7 +161,7 @@ const make = Effect.gen(function* () {
       Effect.mapError(unavailable)
     )
 
-  /** Damage in the depth of a file does not stop a transaction that happens to pass by it, but every row is read here. */
+  /** Reads every row, because a transaction does not notice damage on pages that it does not touch. */
   const isWhole = (file: string) =>
     read(file).pipe(
       Effect.as(true),
@@ -182,13 +174,13 @@ const make = Effect.gen(function* () {
     return { ...(yield* put(file, changes)), movedAside }
   })
 
-  /** Gives a damaged index another name, with what SQLite keeps beside it. */
+  /** Renames a damaged index and the files that SQLite keeps beside it. */
   const moveAside = Effect.fnUntraced(
     function* (file: string) {
       let n = 1
       while (yield* fs.exists(`${file}.damaged-${n}`)) n++
       const aside = `${file}.damaged-${n}`
-      // Where it is gone by now, another process has just done the same.
+      // If it is gone, another process has just moved it.
       yield* fs.rename(file, aside).pipe(Effect.catchReason("PlatformError", "NotFound", () => Effect.void))
       for (const suffix of ["-wal", "-shm"]) yield* Effect.ignore(fs.rename(`${file}${suffix}`, `${aside}${suffix}`))
       return aside
@@ -202,10 +194,10 @@ const make = Effect.gen(function* () {
 
 const NO_ROWS: IndexRows = { rows: new Map(), odd: 0 }
 
-/** Another program's transaction takes a few milliseconds. */
+/** Longer than another program's usual transaction, which takes a few milliseconds. */
 const MOMENT_MS = 100
 
-/** Without the path, which the error that it goes into tells too. */
+/** The message without the path, which IndexUnavailable adds. */
 const reasonOf = ({ message, path }: SqliteError): string =>
   message.startsWith(`${path}: `) ? message.slice(path.length + 2) : message
 
@@ -214,7 +206,7 @@ const pageAfter = (connection: Connection, rowid: bigint): Row => {
   try {
     page = connection.get(PAGE_QUERY, rowid)
   } catch {
-    // What is wrong with more than a column fails here again.
+    // Any error other than a blob fails again.
     page = connection.get(ODD_PAGE_QUERY, rowid)
   }
   return page ?? {}
@@ -230,9 +222,9 @@ const PLACES = COLUMNS.map(() => "?").join(", ")
 const SET = COLUMNS.slice(1).map((column) => `${column} = excluded.${column}`)
 const UPSERT = `INSERT INTO sessions (${COLUMNS.join(", ")}) VALUES (${PLACES}) ON CONFLICT (path) DO UPDATE SET ${SET.join(", ")}`
 const DELETE = "DELETE FROM sessions WHERE path = ?"
-/** What tells a row from one that was written later. */
+/** True for a row that is unchanged since it was read. */
 const SEEN = "sessions.last_modified_ms = ? AND sessions.size_bytes = ?"
-/** A row that nobody can read is not what another program wants to keep. */
+/** True for a row with a value of the wrong type, which may be overwritten. */
 const ODD = [
   ...["id", "cwd", "timestamp"].map((column) => `typeof(sessions.${column}) <> 'text'`),
   ...["message_count", "last_modified_ms", "size_bytes"].map(
@@ -245,7 +237,7 @@ const write = (database: Database, changes: IndexChanges): Effect.Effect<IndexUp
   database.transaction("write the index", (connection) => {
     if (!hasTable(connection)) connection.exec(TABLE)
     const { seen } = changes
-    /** No row has these: where none was seen, none may be changed. */
+    /** Null equals nothing, so a row that was not seen is not changed. */
     const marks = (path: string): ReadonlyArray<Value> => {
       const row = seen?.get(path)
       return row === undefined ? [null, null] : [row.lastModifiedMs, row.sizeBytes]
@@ -271,9 +263,9 @@ const valuesOf = (row: SessionSummary): ReadonlyArray<Value> => [
   row.name ?? null
 ]
 
-/** A row as it comes out of a page; undefined where another program put into a column what does not belong there. */
+/** A row from the columns of a page; undefined if a value has the wrong type. */
 const summaryOf = (columns: ReadonlyArray<unknown>): SessionSummary | undefined => {
-  // Taking an array apart in one go runs its iterator, which for some thousand rows takes as long as reading them.
+  // Destructuring would run the array's iterator, which takes as long as reading the rows.
   const path = columns[0]
   const id = columns[1]
   const cwd = columns[2]
@@ -299,8 +291,8 @@ const summaryOf = (columns: ReadonlyArray<unknown>): SessionSummary | undefined 
 }
 
 /**
- * Whether a row still speaks of the file as it is. Some programs cut a time to the millisecond below and others, Node's
- * dates among them, round it: one millisecond more or less is the same time.
+ * Whether size and time of a row match the file. Times may differ by one millisecond, because some programs round and
+ * others truncate.
  */
 export const isCurrent = (row: SessionSummary, file: { readonly sizeBytes: number; readonly modifiedMs: number }) =>
   row.sizeBytes === file.sizeBytes && Math.abs(row.lastModifiedMs - Math.floor(file.modifiedMs)) <= 1

@@ -1,6 +1,6 @@
 /**
- * What a person may call a session: a path (it has / or \, ends in .jsonl, or is there), its id, the beginning of its
- * id, or the beginning of its file's name.
+ * Finds the session that a reference names. A reference is a path (it contains / or \, ends in .jsonl, or exists), a
+ * session id, a prefix of an id, or a prefix of a file name.
  */
 import type * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
@@ -11,18 +11,19 @@ import { SessionFileError } from "@pi-sessions/session-file/SessionFileError"
 import { type CatalogSession } from "./CatalogSession.ts"
 import { SessionCatalog } from "./SessionCatalog.ts"
 import { type DiscoveryOptions } from "./SessionDiscovery.ts"
+import { baseName } from "./WorkingDirectory.ts"
 
-/** How many candidates a message lists. */
+/** Candidates in an error message. */
 const LISTED = 10
 
-/** Nothing goes by that name where sessions were looked for. */
+/** No session matches the reference. */
 export class SessionNotFound extends Schema.TaggedError<SessionNotFound>()("SessionNotFound", {
   reference: Schema.String,
-  /** What was looked at: a path, or where sessions are. */
+  /** The path, or the directories that were searched. */
   searched: Schema.Array(Schema.String),
-  /** How many sessions are there. */
+  /** Number of sessions found there. */
   found: Schema.Int,
-  /** What is wrong with what the path names. */
+  /** Why the file at the path is not a session. */
   reason: Schema.optionalKey(Schema.String)
 }) {
   override get message(): string {
@@ -34,7 +35,7 @@ export class SessionNotFound extends Schema.TaggedError<SessionNotFound>()("Sess
   }
 }
 
-/** Several sessions go by that name. */
+/** Several sessions match the reference. */
 export class AmbiguousSession extends Schema.TaggedError<AmbiguousSession>()("AmbiguousSession", {
   reference: Schema.String,
   candidates: Schema.Array(Schema.declare((value): value is CatalogSession => typeof value === "object"))
@@ -58,7 +59,7 @@ const describe = ({ cwd, id, path, timestamp }: CatalogSession): string =>
 
 const isPath = (reference: string): boolean => /[/\\]/.test(reference) || reference.endsWith(".jsonl")
 
-/** The one session that a person means. Relative paths start from `options.cwd`. */
+/** The session that matches the reference. Relative paths start from `options.cwd`. */
 export const resolve = Effect.fn("SessionReference.resolve")(function* (
   reference: string,
   options: DiscoveryOptions = {}
@@ -79,7 +80,7 @@ export const resolve = Effect.fn("SessionReference.resolve")(function* (
     if (sessions.length === 0 && other?.why === "unread") {
       return yield* new SessionFileError({ path: other.path, operation: "read", reason: other.reason })
     }
-    const advice = other?.path === at ? `; pi-sessions doctor ${reference} tells what is in it` : ""
+    const advice = other?.path === at ? `; pi-sessions doctor ${reference} shows what is in it` : ""
     const reason = `${other?.reason ?? "no session in it"}${advice}`
     return yield* oneOf(reference, sessions, { reference, searched: [at], found: sessions.length, reason })
   }
@@ -91,16 +92,15 @@ export const resolve = Effect.fn("SessionReference.resolve")(function* (
   })
 })
 
-/** The sessions that go by a name: by their id, else by its beginning, else by the beginning of the file's name. */
+/** The sessions whose id is the reference; else those whose id, else those whose file name starts with it. */
 export const named = (reference: string, sessions: ReadonlyArray<CatalogSession>): ReadonlyArray<CatalogSession> => {
-  const ways = [
+  const rules = [
     ({ id }: CatalogSession) => id === reference,
     ({ id }: CatalogSession) => id.startsWith(reference),
-    ({ path }: CatalogSession) =>
-      path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1).startsWith(reference)
+    ({ path }: CatalogSession) => baseName(path).startsWith(reference)
   ]
-  for (const way of ways) {
-    const found = sessions.filter(way)
+  for (const rule of rules) {
+    const found = sessions.filter(rule)
     if (found.length > 0) return found
   }
   return []

@@ -1,7 +1,6 @@
 /**
- * Whose session is it? Gathers the evidence of `GasTown.detect` from a session's opening: the lines up to the third user
- * message, since the beacon stands in the first ones and the prime before them. So the role of a large session is
- * known from its first bytes.
+ * Finds the Gas Town role of a session from its opening: the lines up to the third user message. They contain the
+ * beacon and the prime, so a large session need not be read whole (docs/gas-town-roles.md).
  */
 import * as GasTown from "@pi-sessions/core/GasTown"
 import { PRIME_CUSTOM_TYPE } from "@pi-sessions/core/gasTown/GasTownBeacon"
@@ -12,13 +11,13 @@ import { HeaderLine, SessionEntry, type SessionLine } from "@pi-sessions/core/Se
 
 const USER_TEXTS = 3
 
-/** What a session's first lines say of its agent, as far as they have been pushed. Any version of the format. */
+/** Collects evidence of the role from a session's first lines, of any format version. */
 export class Opening {
   #header: HeaderLine | undefined
   readonly #userTexts: Array<string> = []
   readonly #primeTexts: Array<string> = []
 
-  /** Undefined while no line was one: a file that ends without a header is no session. */
+  /** Undefined until a header was pushed. */
   get header(): HeaderLine | undefined {
     return this.#header
   }
@@ -31,7 +30,7 @@ export class Opening {
     return this.#primeTexts
   }
 
-  /** Whether further lines would tell nothing more. */
+  /** Whether further lines cannot change the result. */
   get complete(): boolean {
     return this.#header !== undefined && this.#userTexts.length === USER_TEXTS
   }
@@ -54,13 +53,13 @@ export class Opening {
   }
 }
 
-/** What holds `customType` and `content`: the entry, or up to version 2 its message. */
+/** The object with `customType` and `content`: the entry, or in versions 1 and 2 its message. */
 const customMessage = (entry: SessionEntry): JsonObject | undefined => {
   if (entry.type === "custom_message") return entry.decode()
   return entry.role === "custom" || entry.role === "hookMessage" ? objectAt(entry.decode(), "message") : undefined
 }
 
-/** Reads the opening from lines in file order and looks no further than it must. */
+/** Takes lines in file order until the opening is complete. */
 export const openingOf = (lines: Iterable<SessionLine>): Opening => {
   const opening = new Opening()
   for (const line of lines) {
@@ -71,15 +70,15 @@ export const openingOf = (lines: Iterable<SessionLine>): Opening => {
 }
 
 export interface RoleOptions {
-  /** The session file; the name of its directory is evidence. */
+  /** The session file. Its directory's name is evidence. */
   readonly path?: string
   /** The town's root directory. */
   readonly town?: string
-  /** What the person says. */
+  /** Replaces the detected identity. */
   readonly override?: Identity
 }
 
-/** The agent of the session that an opening belongs to. */
+/** The role and address of the agent whose session has this opening. */
 export const detect = (opening: Opening, { override, path, town }: RoleOptions = {}): GasTown.RoleDetection => {
   const header = opening.header?.decode()
   const cwd = header === undefined ? undefined : stringAt(header, "cwd")

@@ -1,7 +1,11 @@
-/** Working directories as headers name them: they may be of another system, so both separators count. */
+/** Compares paths of any operating system, as headers contain them: both `/` and `\` are separators. */
 
-/** Whether a working directory is another or lies below it. */
+/** Whether `cwd` is `directory` or lies below it. */
 export const isWithin = (cwd: string, directory: string): boolean => {
   const root = directory.replace(/[/\\]+$/, "")
   return cwd === directory || cwd === root || (cwd.startsWith(root) && /^[/\\]/.test(cwd.slice(root.length)))
 }
+
+/** The last name of a path. */
+export const baseName = (path: string): string =>
+  path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1)

@@ -1,14 +1,15 @@
+/** Limits the findings of sessions with very many faults, and counts how often messages are decoded. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Session from "@pi-sessions/core/Session"
 import { SessionEntry } from "@pi-sessions/core/SessionLine"
 import * as ExtremeSession from "@pi-sessions/testing/ExtremeSession"
 import * as SessionDoctor from "../src/SessionDoctor.ts"
 import { countOf } from "../src/SessionFinding.ts"
-import { KEPT } from "../src/internal/FindingList.ts"
+import { KEPT } from "../src/internal/doctor/FindingList.ts"
 
 const textOf = (name: string, n: number): string => [...ExtremeSession.shape(name).lines(n)].join("")
 
-describe("findings of very many lines", () => {
+describe("findings of many lines", () => {
   for (const [shape, code] of [
     ["null lines", "null-line"],
     ["damaged lines", "malformed-line"],

@@ -1,4 +1,4 @@
-/** Which sessions were forked from one another: by the paths and ids in headers, whatever became of the files since. */
+/** Groups forks by the paths and ids in headers, also after files were moved, linked or migrated. */
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import { DatabaseSync } from "node:sqlite"
@@ -9,7 +9,7 @@ import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import { StoreMigration } from "@pi-sessions/store/StoreMigration"
 import { type CatalogSession } from "../src/CatalogSession.ts"
 import { SessionCatalog } from "../src/SessionCatalog.ts"
-import { forkFamilies } from "../src/internal/forkFamilies.ts"
+import { forkFamilies } from "../src/internal/search/forkFamilies.ts"
 import { fast, inEnvironment, portable } from "./support/catalogLayer.ts"
 
 const session = (path: string, id: string, parentSession?: string): CatalogSession => ({
@@ -26,7 +26,7 @@ const session = (path: string, id: string, parentSession?: string): CatalogSessi
 const idsOf = (sessions: ReadonlyArray<CatalogSession>): ReadonlyArray<ReadonlyArray<string>> =>
   [...new Set(forkFamilies(sessions).values())].map((family) => family.map(({ id }) => id))
 
-/** Follows every session's parents on its own, as slow as it is plain. */
+/** The root of each session's family, by a naive walk. */
 const plainly = (sessions: ReadonlyArray<CatalogSession>): ReadonlyMap<CatalogSession, string> => {
   const byPath = new Map(sessions.map((one) => [one.path, one]))
   const rootOf = (one: CatalogSession): string => {
@@ -46,8 +46,8 @@ const plainly = (sessions: ReadonlyArray<CatalogSession>): ReadonlyMap<CatalogSe
 }
 
 describe("forkFamilies", () => {
-  it("puts those together that lead to one beginning, originals first, also where headers go round", () => {
-    for (let seed = 1; seed <= 2000; seed++) {
+  it("groups sessions with the same root, parents first, also if headers form a cycle", () => {
+    for (let seed = 1; seed <= 1000; seed++) {
       const random = SeededRandom.make(seed)
       const sessions = Array.from({ length: 1 + random.int(10) }, (_, at) =>
         session(`/s/${at}.jsonl`, `id-${at}`, random.chance(0.2) ? undefined : `/s/${random.int(12)}.jsonl`)
@@ -66,7 +66,7 @@ describe("forkFamilies", () => {
     }
   })
 
-  it("knows a hundred thousand forks of forks", () => {
+  it("orders a chain of 100,000 forks", () => {
     const count = 100_000
     const chain = Array.from({ length: count }, (_, at) =>
       session(`/s/${at}.jsonl`, `${at}`, at === 0 ? undefined : `/s/${at - 1}.jsonl`)
@@ -76,7 +76,7 @@ describe("forkFamilies", () => {
     assert.deepStrictEqual([family?.[0]?.id, family?.[1]?.id, family?.at(-1)?.id], ["0", "1", `${count - 1}`])
   })
 
-  it("knows an original by the id in the name of its file, whatever is in the id, or of its container", () => {
+  it("finds an original by the id in the name of its file or container", () => {
     const forks = [
       session("/s/f.jsonl", "f", "/moved/2026-02-01T10-00-00-000Z_my_own_id.jsonl"),
       session("/s/g.jsonl", "g", "/moved/gone/other.v2")
@@ -113,8 +113,8 @@ for (const [survey, layer] of [
   ["by Node's calls", fast],
   ["by Effect's FileSystem", portable]
 ] as const) {
-  describe(`the parents that the catalog finds ${survey}`, () => {
-    it.live("are known after they became containers, also when their files are gone", () =>
+  describe(`parents listed ${survey}`, () => {
+    it.live("are found after they became containers, also if their files are gone", () =>
       Effect.gen(function* () {
         const root = Path.join(yield* temporaryFolder, "sessions")
         Fs.mkdirSync(root)
@@ -128,7 +128,7 @@ for (const [survey, layer] of [
       }).pipe(Effect.provide(layer), Effect.scoped)
     )
 
-    it.live("are known through links of directories and files", () =>
+    it.live("are found through links to directories and files", () =>
       Effect.gen(function* () {
         const folder = yield* temporaryFolder
         const root = Path.join(folder, "sessions")
@@ -149,7 +149,7 @@ for (const [survey, layer] of [
       }).pipe(Effect.provide(layer), Effect.scoped)
     )
 
-    it.live("a database and a container are listed once, however many links lead to them", () =>
+    it.live("are listed once if they are databases or containers with links to them", () =>
       Effect.gen(function* () {
         const root = Path.join(yield* temporaryFolder, "sessions")
         Fs.mkdirSync(root)

@@ -1,27 +1,17 @@
-/** The index beside the disk, and beside other programs: those are processes of their own, and one knows only SQLite. */
+/** Refreshes the index while files change and while other processes write to it; one of them uses SQLite alone. */
 import { spawn } from "node:child_process"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
+import * as Dose from "@pi-sessions/testing/Dose"
 import * as PiHome from "@pi-sessions/testing/PiHome"
 import { memoryFolder, temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import { IndexRefresh } from "../src/IndexRefresh.ts"
 import { SessionCatalog } from "../src/SessionCatalog.ts"
 import { fast, inEnvironment } from "./support/catalogLayer.ts"
-
-/** Copied from seed 004 by hand. */
-const SEED_004 = `CREATE TABLE sessions (
-    path TEXT PRIMARY KEY,
-    id TEXT NOT NULL,
-    cwd TEXT NOT NULL,
-    timestamp TEXT NOT NULL,
-    message_count INTEGER NOT NULL,
-    last_modified_ms INTEGER NOT NULL,
-    size_bytes INTEGER NOT NULL,
-    name TEXT
-)`
+import { INDEX_TABLE } from "./support/indexTable.ts"
 
 const schemaOf = (file: string): ReadonlyArray<unknown> => {
   const database = new DatabaseSync(file, { readOnly: true })
@@ -55,15 +45,15 @@ const run = <A, E>(effect: Effect.Effect<A, E, Effect.Services<typeof bench> | S
   effect.pipe(inEnvironment({ HOME: "/" }), Effect.provide(fast), Effect.scoped)
 
 describe("IndexRefresh", () => {
-  it.live("writes what is missing or stale, removes what is gone, and touches nothing else", () =>
+  it.live("writes missing and stale rows, removes rows of deleted files, and touches no other row", () =>
     run(
       Effect.gen(function* () {
         const { file, folder, refresh, root, status } = yield* bench
         PiHome.makeMany(root, 120)
         assert.deepStrictEqual(yield* status, { sessions: 120, current: 0, stale: 0, missing: 120, gone: 0, others: 0 })
-        assert.isFalse(Fs.existsSync(file), "status makes no index")
+        assert.isFalse(Fs.existsSync(file), "status creates no index")
         assert.deepStrictEqual(yield* refresh, { written: 120, removed: 0 })
-        assert.deepStrictEqual(schemaOf(file), [SEED_004])
+        assert.deepStrictEqual(schemaOf(file), [INDEX_TABLE])
         assert.deepStrictEqual(yield* status, { sessions: 120, current: 120, stale: 0, missing: 0, gone: 0, others: 0 })
 
         const [first = "", second = "", third = ""] = [...rowsOf(file).keys()].sort()
@@ -87,7 +77,7 @@ describe("IndexRefresh", () => {
     )
   )
 
-  it.live("leaves rows that another program wrote while the sessions were read", () =>
+  it.live("keeps rows that another program wrote while the sessions were read", () =>
     run(
       Effect.gen(function* () {
         const { file, index, refresh, root, status } = yield* bench
@@ -96,12 +86,12 @@ describe("IndexRefresh", () => {
         const [first = "", second = "", third = ""] = [...rowsOf(file).keys()].sort()
         for (const path of [first, second]) Fs.appendFileSync(path, '{"type":"message","id":"b","parentId":null}\n')
         Fs.rmSync(third)
-        let told = 0
+        let calls = 0
         yield* index.refresh({
           sessions: [root],
           onProgress: () =>
             Effect.sync(() => {
-              if (told++ > 0) return
+              if (calls++ > 0) return
               const other = new DatabaseSync(file)
               other
                 .prepare("UPDATE sessions SET size_bytes = 1, name = 'theirs' WHERE path IN (?, ?)")
@@ -119,7 +109,7 @@ describe("IndexRefresh", () => {
     )
   )
 
-  it.live("believes a row only while it speaks of the file as it is", () =>
+  it.live("uses a row only while it matches the file", () =>
     run(
       Effect.gen(function* () {
         const { file, refresh, root } = yield* bench
@@ -142,7 +132,7 @@ describe("IndexRefresh", () => {
     )
   )
 
-  it.live("passes over rows with columns that nobody can read, and writes those of sessions anew", () =>
+  it.live("ignores rows with values of the wrong type, and rewrites those of sessions", () =>
     run(
       Effect.gen(function* () {
         const { file, refresh, root, status } = yield* bench
@@ -153,7 +143,7 @@ describe("IndexRefresh", () => {
           const other = new DatabaseSync(file)
           const [first = ""] = [...rowsOf(file).keys()].sort()
           other.exec("CREATE TABLE kept AS SELECT * FROM sessions; DROP TABLE sessions")
-          // Columns without an affinity take what they are given.
+          // Columns without an affinity accept any value.
           other.exec(`CREATE TABLE sessions (path PRIMARY KEY, id, cwd, timestamp, message_count, last_modified_ms,
             size_bytes, name)`)
           other.exec("INSERT INTO sessions SELECT * FROM kept; DROP TABLE kept")
@@ -177,7 +167,7 @@ describe("IndexRefresh", () => {
     )
   )
 
-  it.live("is gone on without at once while another program locks it, and told of once", () =>
+  it.live("lists sessions without waiting while another program locks the index, and names the file once", () =>
     run(
       Effect.gen(function* () {
         const { file, index, options, refresh, root } = yield* bench
@@ -201,7 +191,7 @@ describe("IndexRefresh", () => {
     )
   )
 
-  it.live("makes an index that is damaged anew, in its head and in its depth", () =>
+  it.live("replaces an index that is damaged anywhere", () =>
     run(
       Effect.gen(function* () {
         const { file, refresh, root, status } = yield* bench
@@ -219,7 +209,7 @@ describe("IndexRefresh", () => {
           const catalog = yield* SessionCatalog
           assert.strictEqual((yield* catalog.list({ sessions: [root] })).sessions.length, 400, `damage ${at}`)
           assert.deepStrictEqual(yield* refresh, { written: 400, removed: 0 }, `damage ${at}`)
-          assert.deepStrictEqual(schemaOf(file), [SEED_004])
+          assert.deepStrictEqual(schemaOf(file), [INDEX_TABLE])
           assert.strictEqual((yield* status).current, 400)
           assert.isTrue(Fs.existsSync(`${file}.damaged-${at + 1}`))
         }
@@ -227,28 +217,28 @@ describe("IndexRefresh", () => {
     )
   )
 
-  it.live("is made anew by one of two processes that find it damaged at the same time", () =>
+  it.live("is replaced once if two processes find it damaged at the same time", () =>
     run(
       Effect.gen(function* () {
         const { file, root, status } = yield* bench
-        PiHome.makeMany(root, 300)
+        PiHome.makeMany(root, 100)
         Fs.writeFileSync(file, "no database, but long enough to be looked at as one".repeat(100))
         const program = Path.join(import.meta.dirname, "support", "refreshing.ts")
         const ends = yield* Effect.promise(() => Promise.all([runProgram(program, root), runProgram(program, root)]))
         for (const { code, err } of ends) assert.strictEqual(code, 0, err)
         const { current, sessions } = yield* status
-        assert.deepStrictEqual([sessions, current], [300, 300])
-        assert.deepStrictEqual(schemaOf(file), [SEED_004])
+        assert.deepStrictEqual([sessions, current], [100, 100])
+        assert.deepStrictEqual(schemaOf(file), [INDEX_TABLE])
       })
     )
   )
 
-  it.live("refreshes from two processes while a third writes as another program would: no row is lost", () =>
+  it.live("loses no row while two processes refresh and a third writes rows of another program", () =>
     run(
       Effect.gen(function* () {
         const { file, root, status } = yield* bench
         const folder = yield* temporaryFolder
-        PiHome.makeMany(root, 1500)
+        PiHome.makeMany(root, SHARED)
         const program = Path.join(import.meta.dirname, "support", "refreshing.ts")
         const other = Path.join(folder, "other.mjs")
         Fs.writeFileSync(other, OTHER_PROGRAM)
@@ -259,14 +249,14 @@ describe("IndexRefresh", () => {
         const rows = rowsOf(file)
         for (let n = 0; n < 400; n++) assert.isTrue(rows.has(`/of/another/program/${n}.jsonl`), `row ${n}`)
         assert.deepStrictEqual(yield* status, {
-          sessions: 1500,
-          current: 1500,
+          sessions: SHARED,
+          current: SHARED,
           stale: 0,
           missing: 0,
           gone: 0,
           others: 400
         })
-        assert.deepStrictEqual(schemaOf(file), [SEED_004])
+        assert.deepStrictEqual(schemaOf(file), [INDEX_TABLE])
         const database = new DatabaseSync(file, { readOnly: true })
         assert.deepStrictEqual(
           database
@@ -282,19 +272,13 @@ describe("IndexRefresh", () => {
   )
 })
 
-/** Knows the table and SQLite, and nothing of ours. */
+/** Sessions that several processes index at the same time. */
+const SHARED = Dose.of("PI_SESSIONS_SHARED_INDEX", { test: 400, campaign: 5000 })
+
+/** Uses the table and SQLite, and nothing of this package. */
 const OTHER_PROGRAM = `import { DatabaseSync } from "node:sqlite"
 const database = new DatabaseSync(process.argv[2], { timeout: 20000 })
-database.exec(\`CREATE TABLE IF NOT EXISTS sessions (
-    path TEXT PRIMARY KEY,
-    id TEXT NOT NULL,
-    cwd TEXT NOT NULL,
-    timestamp TEXT NOT NULL,
-    message_count INTEGER NOT NULL,
-    last_modified_ms INTEGER NOT NULL,
-    size_bytes INTEGER NOT NULL,
-    name TEXT
-)\`)
+database.exec(\`${INDEX_TABLE.replace("TABLE", "TABLE IF NOT EXISTS")}\`)
 const put = database.prepare("INSERT OR REPLACE INTO sessions VALUES (?, ?, '/x', 't', ?, 2, 3, NULL)")
 for (let round = 0; round < 5; round++) {
   for (let n = 0; n < 400; n++) put.run("/of/another/program/" + n + ".jsonl", "id-" + n, round)

@@ -1,8 +1,9 @@
+/** Compares KeptPairs with a naive walk, and counts its steps. */
 import { assert, describe, it } from "@effect/vitest"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
-import { Forest, ROOT } from "../src/internal/Forest.ts"
-import { KeptPairs } from "../src/internal/KeptPairs.ts"
-import { NO_CALL, type ToolLinks } from "../src/internal/ToolLinks.ts"
+import { Forest, ROOT } from "../src/internal/doctor/Forest.ts"
+import { KeptPairs } from "../src/internal/doctor/KeptPairs.ts"
+import { NO_CALL, type ToolLinks } from "../src/internal/doctor/ToolLinks.ts"
 
 const linksOf = (callOf: Int32Array, orphans: ToolLinks["orphans"] = new Map()): ToolLinks => ({
   callOf,
@@ -11,7 +12,7 @@ const linksOf = (callOf: Int32Array, orphans: ToolLinks["orphans"] = new Map()):
   byPlace: new Map()
 })
 
-/** What `wholeFrom` means, by walking up the branch. */
+/** `wholeFrom` by a naive walk up the branch. */
 const byWalking = (forest: Forest, { callOf, orphans }: ToolLinks, first: number, below: number): number => {
   let from = first
   for (const at of forest.up(forest.parents[below]!)) {
@@ -23,7 +24,7 @@ const byWalking = (forest: Forest, { callOf, orphans }: ToolLinks, first: number
 }
 
 describe("KeptPairs.wholeFrom", () => {
-  it("gives what walking up the branch gives", () => {
+  it("returns the same as a naive walk", () => {
     const random = SeededRandom.make(11)
     const below = (limit: number): number => Math.floor(random.next() * limit)
     let moved = 0

@@ -1,8 +1,9 @@
 /**
- * Search beside the plainest search there is: every line parsed, every text compared. Whatever way JSON spells a text,
- * however the file is cut into pieces, both find the same.
+ * Compares search with a naive search that parses every line and compares every text, for random spellings of JSON and
+ * random sizes of the pieces of a file. `PI_SESSIONS_FUZZ`: sessions to search.
  */
 import { assert, describe, it } from "@effect/vitest"
+import * as Dose from "@pi-sessions/testing/Dose"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import { Effect, Layer, Result, Stream } from "effect"
 import * as process from "node:process"
@@ -17,8 +18,8 @@ import { type PlainText, plainTexts, randomEntry, randomText, spell } from "./su
 
 type Random = SeededRandom.SeededRandom
 
-const CASES = Number(process.env["PI_SESSIONS_FUZZ"] ?? 800)
-const FIRST = Number(process.env["PI_SESSIONS_SEED"] ?? 1)
+const CASES = Dose.of("PI_SESSIONS_FUZZ", { test: 250, campaign: 20_000 })
+const FIRST = Dose.firstSeed()
 
 const session: CatalogSession = {
   path: "/s.jsonl",
@@ -30,7 +31,7 @@ const session: CatalogSession = {
   timestamp: ""
 }
 
-/** A file in memory that gives as many bytes at a time as it likes. */
+/** A file in memory that is read in pieces of random size. */
 const layerOf = (random: Random, bytes: Uint8Array) =>
   SessionSearch.layer.pipe(
     Layer.provide(
@@ -65,7 +66,7 @@ const search = (random: Random, bytes: Uint8Array, pattern: SearchPattern.Search
     return hits.map((hit): Found => [hit.byteOffset, hit.kind, JSON.stringify(hit.matches)])
   }).pipe(Effect.provide(layerOf(random, bytes)))
 
-/** The same, the plain way. */
+/** The naive search. */
 const plainly = (
   entries: ReadonlyArray<readonly [byteOffset: number, value: unknown]>,
   find: (text: string) => ReadonlyArray<SearchPattern.TextRange>,
@@ -78,7 +79,7 @@ const plainly = (
     })
   )
 
-/** Matches by the language itself, without anything of ours. */
+/** Matches by JavaScript alone. */
 const plainFind = (source: string, flags: string | undefined) => (text: string) => {
   const ranges: Array<SearchPattern.TextRange> = []
   if (flags === undefined) {
@@ -101,7 +102,7 @@ interface Wanted {
 const otherCase = (random: Random, text: string): string =>
   Array.from(text, (character) => (random.chance(0.5) ? character.toUpperCase() : character.toLowerCase())).join("")
 
-/** Something to look for that stands in one of the texts, more or less. */
+/** A pattern, usually from one of the texts. */
 const wantedIn = (random: Random, texts: ReadonlyArray<string>): Wanted | undefined => {
   const characters = Array.from(texts[random.int(texts.length)] ?? "")
   const from = random.int(characters.length)
@@ -138,7 +139,7 @@ const wantedIn = (random: Random, texts: ReadonlyArray<string>): Wanted | undefi
   ])
   const source = pieces.join("").replaceAll("\n", String.raw`\n`) + (random.chance(0.05) ? "|a" : "")
   const pattern = SearchPattern.make(source, { case: rule, regex: true })
-  // Quantifiers may have come together.
+  // Adjacent quantifiers are invalid.
   if (Result.isFailure(pattern)) return undefined
   return {
     pattern: pattern.success,
@@ -152,7 +153,7 @@ interface Written {
   readonly texts: ReadonlyArray<string>
 }
 
-/** A session file of random entries. */
+/** A session file with random entries. */
 const write = (random: Random): Written => {
   const texts: Array<string> = []
   const text = (): string => {

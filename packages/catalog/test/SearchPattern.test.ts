@@ -1,7 +1,8 @@
+/** Matches of literals and expressions, case rules, and the texts that an expression requires. */
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 import * as SearchPattern from "../src/SearchPattern.ts"
-import { requiredLiterals } from "../src/internal/requiredLiterals.ts"
+import { requiredLiterals } from "../src/internal/search/requiredLiterals.ts"
 
 const make = (pattern: string, options: SearchPattern.PatternOptions = {}): SearchPattern.SearchPattern =>
   Result.getOrThrow(SearchPattern.make(pattern, options))
@@ -12,7 +13,7 @@ const found = (pattern: string, text: string, options: SearchPattern.PatternOpti
     .map(({ start, end }) => text.slice(start, end))
 
 describe("SearchPattern", () => {
-  it("takes any case unless the pattern has an upper-case letter", () => {
+  it("ignores case unless the pattern has an upper-case letter", () => {
     assert.deepStrictEqual(found("node", "Node NODE node"), ["Node", "NODE", "node"])
     assert.deepStrictEqual(found("Node", "Node NODE node"), ["Node"])
     assert.deepStrictEqual(found("Node", "Node NODE node", { case: "ignore" }), ["Node", "NODE", "node"])
@@ -21,7 +22,7 @@ describe("SearchPattern", () => {
     assert.deepStrictEqual(found("Über", "ÜBER Über"), ["Über"])
   })
 
-  it("does not take classes and escapes of an expression for upper-case letters", () => {
+  it("does not count classes and escapes of an expression as upper-case letters", () => {
     for (const source of [
       String.raw`\Snode`,
       String.raw`\p{Lu}?node`,
@@ -33,7 +34,7 @@ describe("SearchPattern", () => {
     assert.isFalse(make(String.raw`\bNode`, { regex: true }).ignoreCase)
   })
 
-  it("knows the letters of Unicode's simple case folding", () => {
+  it("uses Unicode's simple case folding", () => {
     assert.deepStrictEqual(found("k", "\u212a"), ["\u212a"])
     assert.deepStrictEqual(found("s", "\u017f"), ["\u017f"])
     assert.deepStrictEqual(found("ß", "\u1e9e"), ["\u1e9e"])
@@ -41,7 +42,7 @@ describe("SearchPattern", () => {
     assert.deepStrictEqual(found("i", "İı"), [])
   })
 
-  it("takes a literal's special characters as they are", () => {
+  it("matches special characters of a literal literally", () => {
     const all = String.raw`^$\.*+?()[]{}|/-`
     assert.deepStrictEqual(found(all, `a${all}b`, { case: "ignore" }), [all])
     assert.deepStrictEqual(found("a.c", "abc a.c", { word: true }), ["a.c"])
@@ -52,12 +53,12 @@ describe("SearchPattern", () => {
     assert.deepStrictEqual(found("größe", "größe größen", { word: true }), ["größe"])
   })
 
-  it("takes an expression by lines", () => {
+  it("matches an expression line by line", () => {
     assert.deepStrictEqual(found("^b.*$", "a\nbc\nb", { regex: true }), ["bc", "b"])
     assert.deepStrictEqual(found("a|b", "cab", { regex: true, word: true }), [])
   })
 
-  it("says what is wrong with a pattern", () => {
+  it("reports what is wrong with a pattern", () => {
     const reason = (pattern: string, options = {}): string =>
       Result.match(SearchPattern.make(pattern, options), { onSuccess: () => "", onFailure: (error) => error.message })
     assert.include(reason(""), "it is empty")
@@ -68,7 +69,7 @@ describe("SearchPattern", () => {
 })
 
 describe("requiredLiterals", () => {
-  it("finds what every match holds, and nothing else", () => {
+  it("finds the texts that every match contains, and no others", () => {
     const cases: ReadonlyArray<readonly [string, ReadonlyArray<string>]> = [
       ["abc", ["abc"]],
       ["ab?c", ["a", "c"]],
@@ -94,7 +95,7 @@ describe("requiredLiterals", () => {
 })
 
 describe("needle", () => {
-  it("knows every character that stands for an ASCII one in another case", () => {
+  it("handles every character that folds to an ASCII letter", () => {
     const longer = new Map<string, string>()
     for (let code = 0x80; code < 0x110000; code++) {
       if (code === 0xd800) code = 0xe000

@@ -1,20 +1,24 @@
+/** Compares the byte scanner and its needles with naive searches. `PI_SESSIONS_SCANS`: cases of each. */
 import { assert, describe, it } from "@effect/vitest"
+import * as Dose from "@pi-sessions/testing/Dose"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
-import { type BytePair, DISTANCE_MAX, ScanMemory } from "../src/internal/byteScan.ts"
-import { mayMatch, needleOf } from "../src/internal/needle.ts"
+import { type BytePair, DISTANCE_MAX, ScanMemory } from "../src/internal/search/byteScan.ts"
+import { mayMatch, needleOf } from "../src/internal/search/needle.ts"
 import { spell } from "./support/searchModel.ts"
+
+const CASES = Dose.of("PI_SESSIONS_SCANS", { test: 12_000, campaign: 400_000 })
 
 const ALPHABET = Buffer.from('\\u/aAbBzZ "\u0000é')
 
 describe("ScanMemory", () => {
-  it("finds the pair and escapes where looking at each byte finds them", () => {
+  it("finds the pair and escapes where a loop over all bytes finds them", () => {
     const memory = new ScanMemory(1024)
     const { bytes } = memory
-    for (let seed = 1; seed <= 40_000; seed++) {
+    for (let seed = 1; seed <= CASES; seed++) {
       const random = SeededRandom.make(seed)
       const end = random.int(400)
       const rare = random.chance(0.7)
-      // What follows the end must not be found.
+      // Bytes after the end must not be found.
       for (let at = 0; at < end + 200; at++)
         bytes[at] = rare && random.chance(0.97) ? 0x78 : ALPHABET[random.int(ALPHABET.length)]!
       const mask = random.chance(0.5) ? 0x20 : 0
@@ -37,7 +41,7 @@ describe("ScanMemory", () => {
     }
   })
 
-  it("keeps what is in it when it grows", () => {
+  it("keeps its content when it grows", () => {
     const memory = new ScanMemory(1)
     const { length } = memory.bytes
     memory.bytes.write("kept")
@@ -52,15 +56,15 @@ describe("ScanMemory", () => {
   })
 })
 
-/** Few characters, so that a needle is found often: those with other cases, longer ones, and those JSON may escape. */
+/** Small alphabets, so that a needle is found often, with characters that have several cases, lengths or escapes. */
 const CROWDS = ["sSſkK\u212aaA", "aAbB/", "aé\ufffd日", 'kK/\\"\n', "ßẞsSiIİı", "tesTESſ", "01ue/aA", "Å\u212båaA"]
 
 describe("needle", () => {
-  it("leaves no line out that holds a match, however JSON spells it", () => {
+  it("finds every line with a match in every spelling of JSON", () => {
     const memory = new ScanMemory(1024)
     let matched = 0
     let left = 0
-    for (let seed = 1; seed <= 60_000; seed++) {
+    for (let seed = 1; seed <= CASES; seed++) {
       const random = SeededRandom.make(seed)
       const crowd = Array.from(CROWDS[random.int(CROWDS.length)] ?? "")
       const some = (most: number): string =>
@@ -71,7 +75,7 @@ describe("needle", () => {
       const json = spell(random, text, random.pick([1, 0.8, 0.5, 0]))
       const end = memory.bytes.write(`{"a":${json}}`)
       if (random.chance(0.1)) {
-        // Bytes that are no UTF-8 are read as U+FFFD.
+        // Invalid UTF-8 is read as U+FFFD.
         const at = memory.bytes.subarray(0, end).indexOf("\ufffd")
         if (at >= 0) memory.bytes.write("\u00ff", at, "latin1")
       }
@@ -92,7 +96,7 @@ describe("needle", () => {
         assert.isTrue(isCandidate, `seed ${seed}: ${JSON.stringify(literal)} in ${json}`)
       } else if (!isCandidate) left++
     }
-    assert.isAbove(matched, 8000)
-    assert.isAbove(left, 8000)
+    assert.isAbove(matched * 8, CASES)
+    assert.isAbove(left * 8, CASES)
   })
 })

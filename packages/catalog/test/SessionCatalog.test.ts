@@ -1,9 +1,10 @@
-/** A home with sessions in every layout: what is found there, what is told of the rest, and what is never touched. */
+/** Lists a home with sessions in every layout, and checks the reported reasons and the files that are never touched. */
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, FileSystem, Layer, Result, Stream } from "effect"
+import * as Dose from "@pi-sessions/testing/Dose"
 import * as PiHome from "@pi-sessions/testing/PiHome"
 import * as PiModule from "@pi-sessions/testing/PiModule"
 import * as RecordingFileSystem from "@pi-sessions/testing/RecordingFileSystem"
@@ -26,7 +27,10 @@ const brief = (sessions: ReadonlyArray<CatalogSession>) =>
 const expected = (sessions: ReadonlyArray<PiHome.HomeSession>) =>
   sessions.map(({ cwd, format, id, path, timestamp }) => ({ path, format, id, cwd, timestamp }))
 
-const home = Effect.map(temporaryFolder, PiHome.make)
+const home = Effect.map(memoryFolder, PiHome.make)
+
+/** More than a batch of files (512) and a page of index rows (1,000). */
+const MANY = Dose.of("PI_SESSIONS_LISTED", { test: 1100, campaign: 10_000 })
 
 for (const [survey, layer] of [
   ["by Node's calls", fast],
@@ -53,7 +57,7 @@ for (const [survey, layer] of [
       }).pipe(Effect.provide(layer), Effect.scoped)
     )
 
-    it.live("names each file that is no session or cannot be read, with a reason", () =>
+    it.live("reports each file that is not a session or cannot be read, with a reason", () =>
       Effect.gen(function* () {
         const pi = yield* home
         const { others } = yield* list({ cwd: pi.home }).pipe(inEnvironment(pi.usual.variables))
@@ -78,7 +82,7 @@ for (const [survey, layer] of [
       }).pipe(Effect.provide(layer), Effect.scoped)
     )
 
-    it.live("follows Pi's variables", () =>
+    it.live("obeys Pi's environment variables", () =>
       Effect.gen(function* () {
         const pi = yield* home
         for (const { sessions, variables } of [pi.otherAgent, pi.flat]) {
@@ -88,7 +92,7 @@ for (const [survey, layer] of [
       }).pipe(Effect.provide(layer), Effect.scoped)
     )
 
-    it.live("takes a container for its session while it is the active store, whether its file is there or not", () =>
+    it.live("lists the container in place of its file while it is the active store, even if the file is gone", () =>
       Effect.gen(function* () {
         const pi = yield* home
         const { beside, instead } = pi.forContainers
@@ -121,11 +125,11 @@ for (const [survey, layer] of [
       }).pipe(Effect.provide(layer), Effect.scoped)
     )
 
-    it.live("opens no link to credentials, however many links lead there", () =>
+    it.live("opens no chain of links to the credentials", () =>
       Effect.gen(function* () {
         const pi = yield* home
         const auth = Path.join(pi.agentDir, "auth.json")
-        // Were it opened, it would be a session.
+        // It would be listed as a session if it were opened.
         const kept = Path.join(pi.home, "kept elsewhere")
         Fs.writeFileSync(kept, '{"type":"session","version":3,"id":"secret"}\n')
         Fs.rmSync(auth)
@@ -146,11 +150,11 @@ for (const [survey, layer] of [
         const named = yield* list({ sessions: [links[1]!] }).pipe(inEnvironment(pi.usual.variables))
         assert.deepStrictEqual([named.sessions.length, named.others.length], [0, 1])
         const itself = yield* list({ sessions: [auth] }).pipe(inEnvironment(pi.usual.variables))
-        assert.strictEqual(itself.sessions.length, 1, "a person named that very path")
+        assert.strictEqual(itself.sessions.length, 1, "an explicit path is read")
       }).pipe(Effect.provide(layer), Effect.scoped)
     )
 
-    it.live("lists what a person names, once, and says when it is not there", () =>
+    it.live("lists explicit paths once, and fails if one does not exist", () =>
       Effect.gen(function* () {
         const pi = yield* home
         const session = pi.usual.sessions.find(({ path }) => path.endsWith("windows.jsonl"))
@@ -170,7 +174,7 @@ for (const [survey, layer] of [
       }).pipe(inEnvironment({ HOME: "/" }), Effect.provide(layer), Effect.scoped)
     )
 
-    it.live("prefers the file itself to a link, and a link to nothing", () =>
+    it.live("lists the file instead of links to it, and one link if the file is elsewhere", () =>
       Effect.gen(function* () {
         const folder = yield* temporaryFolder
         const line = '{"type":"session","version":3,"id":"s","timestamp":"t","cwd":"/x"}\n'
@@ -190,10 +194,10 @@ for (const [survey, layer] of [
       }).pipe(inEnvironment({ HOME: "/" }), Effect.provide(layer), Effect.scoped)
     )
 
-    it.live("lists ten thousand sessions, with and without an index", () =>
+    it.live(`lists ${MANY} sessions, with and without an index`, () =>
       Effect.gen(function* () {
         const folder = yield* memoryFolder
-        const count = PiHome.makeMany(folder, 10_000)
+        const count = PiHome.makeMany(folder, MANY)
         const plain = yield* list({ sessions: [folder] })
         assert.strictEqual(plain.sessions.length, count)
         assert.deepStrictEqual(plain.others, [])
@@ -210,7 +214,7 @@ for (const [survey, layer] of [
 }
 
 describe("SessionCatalog", () => {
-  it.live("goes on where one file cannot be read", () =>
+  it.live("lists the other sessions if one file cannot be read", () =>
     Effect.gen(function* () {
       const line = new TextEncoder().encode('{"type":"session","version":3,"id":"s","timestamp":"t","cwd":"/x"}\n')
       const image = DiskImage.fromFiles({
@@ -243,12 +247,12 @@ describe("SessionCatalog", () => {
         Effect.provide(over(disk.layer)),
         inEnvironment({ HOME: "/" })
       )
-      assert.strictEqual(named._tag, "SessionFileError", "it may be a session: that nobody knows")
+      assert.strictEqual(named._tag, "SessionFileError", "it may be a session")
     })
   )
 
   for (const version of PiVersion.versions) {
-    it.live(`counts messages and takes names as Pi ${version} does`, () =>
+    it.live(`counts messages and reads names as Pi ${version} does`, () =>
       Effect.gen(function* () {
         const pi = yield* home
         const oracle = yield* Effect.promise(() => PiModule.load(version))
@@ -288,30 +292,6 @@ describe("SessionCatalog", () => {
     )
   }
 
-  const isHuge = process.env["PI_SESSIONS_HUGE"] !== undefined
-  if (!isHuge) process.stdout.write("PI_SESSIONS_HUGE is not set: no file of 2 GB is made\n")
-  it.live.skipIf(!isHuge)("lists a session of 2 GB by its first bytes, and counts its messages", () =>
-    Effect.gen(function* () {
-      const folder = yield* temporaryFolder
-      const file = Path.join(folder, "huge.jsonl")
-      const entry = (n: number): string =>
-        `${JSON.stringify({ type: "message", id: String(n).padStart(8, "0"), parentId: null, message: { role: "user", content: "x".repeat(100_000) } })}\n`
-      const handle = Fs.openSync(file, "w")
-      Fs.writeSync(handle, '{"type":"session","version":3,"id":"huge","timestamp":"t","cwd":"/x"}\n')
-      let messages = 0
-      for (let bytes = 0; bytes < 2 * 1024 ** 3; messages++) bytes += Fs.writeSync(handle, entry(messages))
-      Fs.closeSync(handle)
-      const { sessions } = yield* list({ sessions: [folder] })
-      assert.deepStrictEqual(
-        sessions.map(({ id, sizeBytes }) => [id, sizeBytes]),
-        [["huge", Fs.statSync(file).size]]
-      )
-      const catalog = yield* SessionCatalog
-      const [summary] = yield* Stream.runCollect(catalog.summarize(sessions))
-      assert.strictEqual(Result.getOrThrow(summary!).messageCount, messages)
-    }).pipe(inEnvironment({ HOME: "/" }), Effect.provide(fast), Effect.scoped)
-  )
-
   it.live("never opens or asks for auth.json", () =>
     Effect.gen(function* () {
       const pi = yield* home
@@ -334,7 +314,7 @@ describe("SessionCatalog", () => {
         inEnvironment(pi.usual.variables),
         Effect.provide(over(recorded))
       )
-      assert.isNotEmpty(asked(), "but where a person names it")
+      assert.isNotEmpty(asked(), "an explicit path is read")
     }).pipe(Effect.scoped)
   )
 })

@@ -1,3 +1,4 @@
+/** Finds session directories from Pi's environment and settings, in homes that each test writes. */
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Effect, FileSystem, Layer } from "effect"
@@ -7,7 +8,7 @@ import { SessionSource } from "@pi-sessions/session-file/SessionSource"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as SessionDiscovery from "../src/SessionDiscovery.ts"
 
-/** A home with Pi's folders in it, and discovery under an environment. */
+/** A home to write to, discovery in it, and the files that discovery opens. */
 const workbench = Effect.gen(function* () {
   const home = yield* temporaryFolder
   const opened: Array<string> = []
@@ -49,7 +50,7 @@ const workbench = Effect.gen(function* () {
 const DEFAULT = [".pi/agent/sessions", "default"] as const
 
 describe("SessionDiscovery", () => {
-  it.effect("finds Pi's own directory, and bears that there is none", () =>
+  it.effect("finds Pi's default directory, and reports it as missing if there is none", () =>
     Effect.gen(function* () {
       const { discover, make } = yield* workbench
       assert.deepStrictEqual(yield* discover(), { roots: [], missing: [DEFAULT] })
@@ -58,7 +59,7 @@ describe("SessionDiscovery", () => {
     })
   )
 
-  it.effect("lists every place that Pi could have used, the one in force first", () =>
+  it.effect("lists every directory that Pi could have used, the present one first", () =>
     Effect.gen(function* () {
       const { discover, make, write } = yield* workbench
       write("agent/settings.json", JSON.stringify({ theme: "dark", sessionDir: "~/from-settings" }))
@@ -75,7 +76,7 @@ describe("SessionDiscovery", () => {
     })
   )
 
-  it.effect("lets explicit paths win alone, even when they are not there", () =>
+  it.effect("uses explicit paths only, even if they do not exist", () =>
     Effect.gen(function* () {
       const { discover, home, make } = yield* workbench
       make(".pi/agent/sessions", "project/here")
@@ -93,7 +94,7 @@ describe("SessionDiscovery", () => {
     })
   )
 
-  it.effect("names each place once", () =>
+  it.effect("lists each directory once", () =>
     Effect.gen(function* () {
       const { discover, make, write } = yield* workbench
       write(".pi/agent/settings.json", JSON.stringify({ sessionDir: "~/.pi/agent/sessions/" }))
@@ -104,7 +105,7 @@ describe("SessionDiscovery", () => {
     })
   )
 
-  it.effect("takes broken settings for none", () =>
+  it.effect("ignores broken settings", () =>
     Effect.gen(function* () {
       const { discover, home, make, write } = yield* workbench
       make(".pi/agent/sessions")
@@ -118,7 +119,7 @@ describe("SessionDiscovery", () => {
     })
   )
 
-  it.effect("opens settings.json and nothing else", () =>
+  it.effect("opens no file except settings.json", () =>
     Effect.gen(function* () {
       const { discover, home, opened, write } = yield* workbench
       write(".pi/agent/auth.json", '{"key":"secret"}')
@@ -128,7 +129,7 @@ describe("SessionDiscovery", () => {
     })
   )
 
-  it.effect("gives roots that a source can list", () =>
+  it.effect("returns roots that SessionSource can list", () =>
     Effect.gen(function* () {
       const { home, write } = yield* workbench
       write(".pi/agent/sessions/--x--/a.jsonl", '{"type":"session","version":3,"id":"s"}\n')

@@ -1,4 +1,4 @@
-/** The index that other programs keep too: node:sqlite itself is the other program here. */
+/** Reads and writes the index, beside another program that uses node:sqlite. */
 import * as Files from "node:fs"
 import * as Path from "node:path"
 import { DatabaseSync } from "node:sqlite"
@@ -8,18 +8,7 @@ import { Effect, Layer } from "effect"
 import { Sqlite } from "@pi-sessions/sqlite/Sqlite"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as SessionIndex from "../src/SessionIndex.ts"
-
-/** Copied from seed 004 by hand. */
-const SEED_004 = `CREATE TABLE sessions (
-    path TEXT PRIMARY KEY,
-    id TEXT NOT NULL,
-    cwd TEXT NOT NULL,
-    timestamp TEXT NOT NULL,
-    message_count INTEGER NOT NULL,
-    last_modified_ms INTEGER NOT NULL,
-    size_bytes INTEGER NOT NULL,
-    name TEXT
-)`
+import { INDEX_TABLE } from "./support/indexTable.ts"
 
 const summary = (n: number, name?: string): SessionIndex.SessionSummary => ({
   path: `/sessions/${n}.jsonl`,
@@ -43,11 +32,11 @@ const withIndex = <A, E>(
   )
 
 describe("SessionIndex", () => {
-  it.effect("makes the table of seed 004, to the letter, and gives back what was written", () =>
+  it.effect("creates exactly the documented table, and reads what it wrote", () =>
     withIndex((index, file) =>
       Effect.gen(function* () {
         assert.strictEqual((yield* index.read(file)).rows.size, 0)
-        assert.isFalse(Files.existsSync(file), "reading makes no index")
+        assert.isFalse(Files.existsSync(file), "reading creates no index")
         const rows = [summary(1), summary(2, 'deacon, \u00fcber "quotes"')]
         assert.deepStrictEqual(yield* index.update(file, { write: rows, remove: [] }), { written: 2, removed: 0 })
         const other = new DatabaseSync(file)
@@ -55,18 +44,18 @@ describe("SessionIndex", () => {
         other.close()
         assert.deepStrictEqual(
           schema.map(({ sql }) => sql),
-          [SEED_004]
+          [INDEX_TABLE]
         )
         assert.deepStrictEqual([...(yield* index.read(file)).rows.values()], rows)
       })
     )
   )
 
-  it.effect("keeps the rows of another program, changes and removes only what it was told to", () =>
+  it.effect("keeps rows of another program, and changes and removes only the given rows", () =>
     withIndex((index, file) =>
       Effect.gen(function* () {
         const other = new DatabaseSync(file)
-        other.exec(SEED_004)
+        other.exec(INDEX_TABLE)
         const put = other.prepare("INSERT INTO sessions VALUES (?, 'other', '/x', 't', 3, 4, 5, NULL)")
         for (const path of ["/a", "/b", "/c"]) put.run(path)
         const done = yield* index.update(file, { write: [{ ...summary(7), path: "/a" }], remove: ["/b", "/nowhere"] })
@@ -80,7 +69,7 @@ describe("SessionIndex", () => {
     )
   )
 
-  it.effect("moves a damaged index aside, whole, and makes a new one", () =>
+  it.effect("moves a damaged index aside unchanged, and creates a new one", () =>
     withIndex((index, file) =>
       Effect.gen(function* () {
         Files.writeFileSync(file, "no database at all, but long enough to be looked at as one".repeat(40))
@@ -94,7 +83,7 @@ describe("SessionIndex", () => {
     )
   )
 
-  it("takes a row for current only while size and time match", () => {
+  it("considers a row current only while size and time match", () => {
     const row = summary(1)
     const file = { sizeBytes: row.sizeBytes, modifiedMs: row.lastModifiedMs + 0.9 }
     assert.isTrue(SessionIndex.isCurrent(row, file))

@@ -1,3 +1,4 @@
+/** Repairs the damaged fixtures, and sessions with damaged links that each test writes. */
 import { assert, describe, it } from "@effect/vitest"
 import { stringAt } from "@pi-sessions/core/Json"
 import * as Session from "@pi-sessions/core/Session"
@@ -23,7 +24,7 @@ const session = (...entries: ReadonlyArray<string>): Session.Session => {
 const repaired = (of: Session.Session): Session.Session =>
   Session.read(Session.toBytes(SessionRepair.repair(of).session))
 
-/** Each entry with its parent, both by their place in the file; -1 for none. */
+/** The index of each entry's parent; -1 for none. */
 const shape = ({ tree }: Session.Session): ReadonlyArray<number> => {
   const entries = tree.getEntries()
   return entries.map(({ parentId }) => entries.findIndex(({ id }) => id !== null && id === parentId))
@@ -34,14 +35,14 @@ describe("repair", () => {
     const original = Session.read(bytesOf(file))
     const once = repaired(original)
     const left = SessionDoctor.examine(once).filter(({ severity }) => severity === "error")
-    // What is no session at all cannot be made one.
+    // A file without a session stays as it is.
     if (sent.length > 0) assert.deepStrictEqual(left, [])
     const again = SessionRepair.repair(once)
     assert.deepStrictEqual(again.changes, [])
     assert.strictEqual(again.session, once)
   })
 
-  it.each(damagedFixtures)("changes $file where it says that it mends, and nowhere else", ({ file, codes }) => {
+  it.each(damagedFixtures)("changes the reported lines of $file, and no others", ({ file, codes }) => {
     const original = Session.read(bytesOf(file))
     const findings = SessionDoctor.examine(original)
     const { changes, session } = SessionRepair.repair(original)
@@ -59,7 +60,7 @@ describe("repair", () => {
     }
   })
 
-  it("attaches all that followed one lost entry to the entry before it", () => {
+  it("attaches all children of a lost entry to the entry before it", () => {
     assert.deepStrictEqual(
       shape(repaired(session("a<", "b<a", "c<lost", "d<c", "e<lost", "f<other"))),
       [-1, 0, 1, 2, 1, 4]
@@ -67,33 +68,33 @@ describe("repair", () => {
     assert.deepStrictEqual(shape(repaired(session("a<lost", "b<a"))), [-1, 0])
   })
 
-  it("cuts circles where they are earliest, without making new ones", () => {
+  it("cuts cycles at their earliest entry, without making new ones", () => {
     assert.deepStrictEqual(shape(repaired(session("a<", "b<d", "c<b", "d<c"))), [-1, 0, 1, 2])
     assert.deepStrictEqual(shape(repaired(session("a<c", "b<a", "c<b"))), [-1, 0, 1])
     assert.deepStrictEqual(shape(repaired(session("a<d", "b<c", "c<b", "d<c", "e<d"))), [3, -1, 1, 2, 3])
     assert.deepStrictEqual(shape(repaired(session("a<", "b<b"))), [-1, 0])
   })
 
-  it("gives each of several entries with one id what followed it, and its label", () => {
+  it("keeps children and labels at the right one of several entries with the same id", () => {
     const mended = repaired(session("a<", "b<a", "c<b", "b<c", "d<b", "l<d:b", "a<l", "e<a"))
     assert.deepStrictEqual(shape(mended), [-1, 0, 1, 2, 3, 4, 5, 6])
     const [, , , second, , label] = mended.tree.getEntries()
     assert.strictEqual(stringAt(label?.decode() ?? {}, "targetId"), second?.id)
   })
 
-  it("keeps lines that are sound byte for byte, whatever they look like", () => {
+  it("keeps sound lines byte for byte, however they are written", () => {
     const odd = '  {"id":"a","type":"custom","parentId":null,"n":1.50,"customType":"t","timestamp":"x"}\t\r'
     const text = `${JSON.stringify(header)}\n\n${odd}\nbroken\n`
     const { session } = SessionRepair.repair(Session.readText(text))
     assert.strictEqual(Buffer.from(Session.toBytes(session)).toString(), text.replace("broken\n", ""))
   })
 
-  it("is the same each time", () => {
+  it("is deterministic", () => {
     const bytes = () => Session.toBytes(SessionRepair.repair(session("a<", "a<x", "a<a", "b<a")).session)
     assert.deepStrictEqual(bytes(), bytes())
   })
 
-  it("mends a list of version 1 as the list that it is", () => {
+  it("repairs a list of version 1 as a list", () => {
     const one = JSON.stringify({ type: "message", timestamp, message: { role: "user", content: "one" } })
     const two = JSON.stringify({ type: "message", timestamp, message: { role: "user", content: "two" } })
     const three = JSON.stringify({
@@ -115,7 +116,7 @@ describe("repair", () => {
 describe("asCopy", () => {
   const whole = session("a<", "b<a")
 
-  it("gives the repaired session an id of its own, and says what it was made from", () => {
+  it("gives the copy an id of its own, and names the original", () => {
     const copy = SessionRepair.asCopy(whole, "/sessions/s.jsonl", "s.repaired.jsonl")
     assert.deepStrictEqual(copy.session.header?.decode(), {
       ...header,
@@ -127,7 +128,7 @@ describe("asCopy", () => {
     assert.deepStrictEqual(SessionRepair.repair(Session.read(Session.toBytes(copy.session))).changes, [])
   })
 
-  it("gives the same id each time, and another one to another copy", () => {
+  it("derives the same id each time, and another one for another copy", () => {
     const idOf = (name: string) => SessionRepair.asCopy(whole, "/s.jsonl", name).id
     assert.strictEqual(idOf("s.repaired.jsonl"), idOf("s.repaired.jsonl"))
     assert.strictEqual(new Set([idOf("s.repaired.jsonl"), idOf("s.repaired-2.jsonl"), "s"]).size, 3)

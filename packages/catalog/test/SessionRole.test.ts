@@ -1,3 +1,4 @@
+/** Detects roles from headers, beacons and primes of a session's opening. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Session from "@pi-sessions/core/Session"
 import * as SessionRole from "../src/SessionRole.ts"
@@ -18,7 +19,7 @@ const prime = (content: string) => ({ type: "custom_message", id: content, custo
 const BEACON = "[GAS TOWN] polecat nux (rig: gastown) <- witness \u2022 2026-02-23T22:52 \u2022 assigned"
 
 describe("SessionRole", () => {
-  it("believes the working directory, then the beacon, then the prime", () => {
+  it("prefers the working directory to the beacon, and the beacon to the prime", () => {
     const read = (...values: ReadonlyArray<unknown>) => {
       const { role, roleSource } = SessionRole.detect(SessionRole.openingOf(lines(...values)))
       return [role, roleSource]
@@ -46,20 +47,20 @@ describe("SessionRole", () => {
     assert.strictEqual(SessionRole.detect(opening).role, "boot")
   })
 
-  it("takes the directory's name where the header has no working directory", () => {
+  it("uses the name of the session directory if the header has no working directory", () => {
     const opening = SessionRole.openingOf(lines(header(), user("hi")))
     const path = "/home/u/.pi/agent/sessions/--home-u-gt-gastown-witness--/x.jsonl"
     const { address, roleSource } = SessionRole.detect(opening, { path })
     assert.deepStrictEqual([address, roleSource], ["gastown/witness", "session_dir"])
   })
 
-  it("obeys the person", () => {
+  it("uses the given town and identity", () => {
     const opening = SessionRole.openingOf(lines(header("/srv/town/deacon")))
     assert.strictEqual(SessionRole.detect(opening, { town: "/srv/town" }).roleSource, "cwd")
     assert.strictEqual(SessionRole.detect(opening, { override: { role: "mayor" } }).role, "mayor")
   })
 
-  it("looks no further than the third user message", () => {
+  it("stops at the third user message", () => {
     const opening = new SessionRole.Opening()
     let pushed = 0
     for (const line of lines(
@@ -78,7 +79,7 @@ describe("SessionRole", () => {
     assert.deepStrictEqual(opening.firstUserTexts, ["1", "2", "3"])
   })
 
-  it("has no header where there is none, and waits for one that comes late", () => {
+  it("has no header until one was pushed, even after three user messages", () => {
     assert.isUndefined(SessionRole.openingOf(lines({ just: "json" })).header)
     const late = SessionRole.openingOf(lines(user("1"), user("2"), user("3"), header("/home/u/gt/deacon")))
     assert.strictEqual(SessionRole.detect(late).role, "deacon")

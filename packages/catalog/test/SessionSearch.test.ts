@@ -1,3 +1,4 @@
+/** Searches sessions that each test writes, and the fixtures. */
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
@@ -13,11 +14,12 @@ import { type CatalogSession, columnsOf } from "../src/CatalogSession.ts"
 import { type ByteSink, SearchFiles } from "../src/SearchFiles.ts"
 import type { SearchHit } from "../src/SearchHit.ts"
 import * as SearchPattern from "../src/SearchPattern.ts"
-import { type SearchFilter, type SearchNote, type SearchQuery, SessionSearch } from "../src/SessionSearch.ts"
+import type { SearchFilter, SearchNote, SearchQuery } from "../src/SearchQuery.ts"
+import { SessionSearch } from "../src/SessionSearch.ts"
 
 const fixtures = Path.resolve(import.meta.dirname, "../../../fixtures")
 
-/** The file as the catalog would list it. */
+/** The session as the catalog lists it. */
 const sessionAt = (path: string, modifiedMs = 0): CatalogSession => {
   const header = Session.read(Files.readFileSync(path)).header?.decode() ?? {}
   return { path, sizeBytes: Files.statSync(path).size, modifiedMs, format: "jsonl", ...columnsOf(header) }
@@ -43,10 +45,10 @@ const search = (
 
 const textOf = (hit: SearchHit): string => hit.lines.map(({ text }) => text).join("\n")
 
-/** Seed 003's own examples. */
-const SEED_HEADER =
+/** A header and an entry with spaces, as other programs write them. */
+const SPACED_HEADER =
   '{"type": "session", "version": 3, "id": "019e5691-...", "timestamp": "2026-05-23T20:41:01.417Z", "cwd": "/home/d/work/python/agentgrep"}'
-const seedEntry = (text: string, more = '"timestamp": "2026-05-23T20:41:05.000Z",'): string =>
+const spacedEntry = (text: string, more = '"timestamp": "2026-05-23T20:41:05.000Z",'): string =>
   `{"type": "message", "id": "a", "parentId": null, ${more} "message": {"role": "user", "content": [{"type": "text", "text": "${text}"}], "timestamp": 1779999665000}}`
 
 const write = (folder: string, name: string, ...lines: ReadonlyArray<string>): string => {
@@ -68,10 +70,10 @@ const header = (id: string, more: object = {}): string =>
 const user = (content: string): object => ({ role: "user", content })
 
 describe("search", () => {
-  it.live("finds the seed's entry, with its own time, else its message's", () =>
+  it.live("finds an entry written with spaces, with its own time or else that of its message", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
-      const path = write(folder, "s.jsonl", SEED_HEADER, seedEntry("find me"), seedEntry("find me too", ""))
+      const path = write(folder, "s.jsonl", SPACED_HEADER, spacedEntry("find me"), spacedEntry("find me too", ""))
       const hits = yield* search("find me", { sessions: [sessionAt(path)] })
       assert.deepStrictEqual(
         hits.map((hit) => [hit.kind, hit.timestamp, textOf(hit), hit.session.cwd]),
@@ -83,7 +85,7 @@ describe("search", () => {
     })
   )
 
-  it.live("takes of each kind of entry what its scope says, and of metadata nothing", () =>
+  it.live("searches the texts of each scope, and no metadata", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const other = (type: string, fields: object): string =>
@@ -141,7 +143,7 @@ describe("search", () => {
     })
   )
 
-  it.live("gives the newest first, and reads no further than a limit", () =>
+  it.live("returns the newest first, and stops reading at the limit", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const sessions = [1, 3, 2].map((age) =>
@@ -175,8 +177,8 @@ describe("search", () => {
   it.live("keeps the newest of very many hits under a limit", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
-      // Wherever the last hit falls between the times at which older ones are let go.
-      for (let count = 1000; count < 1140; count += 1) {
+      // Older hits are dropped every 67 entries, so 140 counts cover every remainder.
+      for (let count = 140; count < 280; count += 1) {
         const entries = Array.from({ length: count }, (_, at) =>
           entry(`e${at}`, at === 0 ? null : `e${at - 1}`, user(`fox ${at}`))
         )
@@ -189,7 +191,7 @@ describe("search", () => {
     })
   )
 
-  it.live("finds what forks share once, in the original, and names the forks", () =>
+  it.live("reports an entry that forks share once, in the original, with the names of the forks", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const original = Path.join(fixtures, "sessions/project/branches.jsonl")
@@ -223,7 +225,7 @@ describe("search", () => {
           ...alone.map((hit) => ["branches.jsonl", textOf(hit)])
         ]
       )
-      // The forks have the branch that was theirs; `one` has its own entry that `two` has a copy of.
+      // The forks contain copies of their branch; `two` also contains a copy of the entry added to `one`.
       const onBranch = new Set(source.tree.getBranch().map(({ id }) => id))
       for (const { entryId, forks, session } of found) {
         const expected =
@@ -234,7 +236,7 @@ describe("search", () => {
           String(entryId)
         )
       }
-      // Without the original its forks are still one family, and each filter sees the sessions it leaves.
+      // Without the original its forks are still a family, also if a filter excludes the original.
       const orphans = yield* search("jest", { sessions: sessions.slice(1), scope: "conversations" })
       assert.deepStrictEqual(new Set(orphans.map(({ session }) => session.id)), new Set(["one", "two"]))
       assert.strictEqual(
@@ -246,7 +248,7 @@ describe("search", () => {
     })
   )
 
-  it.live("knows a fork's original that was moved by the id in its name, and forks of one that is gone", () =>
+  it.live("finds a moved original by the id in its file name, and groups forks of a missing original", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const shared = entry("a", null, user("fox"))
@@ -265,7 +267,7 @@ describe("search", () => {
         left.map(({ forks, session }) => [session.id, forks.map(({ id }) => id)]),
         [["f", ["g"]]]
       )
-      // Headers that name each other lead nowhere.
+      // Headers may name each other.
       const circle = ["x", "y"].map((id) =>
         sessionAt(
           write(
@@ -314,7 +316,7 @@ describe("search", () => {
     })
   )
 
-  it.live("takes the model that wrote an entry, or that was chosen on its branch", () =>
+  it.live("filters by the model that wrote an entry, or that was selected on its branch", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const change = (id: string, parentId: string | null, modelId: string): string =>
@@ -356,7 +358,7 @@ describe("search", () => {
     })
   )
 
-  it.live("tells of every entry where the tree has it, also in damaged files", () =>
+  it.live("reports the position of every entry in its tree, also in damaged files", () =>
     Effect.gen(function* () {
       const names = ["sessions/project", "sessions/gt", "damaged", "unsound"].flatMap((directory) =>
         Files.readdirSync(Path.join(fixtures, directory)).map((name) => Path.join(fixtures, directory, name))
@@ -380,7 +382,7 @@ describe("search", () => {
           assert.strictEqual(position?.active, active.has(byteOffset), `${path} ${entryId}`)
           assert.strictEqual(position?.depth, tree.branchTo(entry).length - 1, `${path} ${entryId}`)
           const { leafId } = position ?? { leafId: null }
-          // The end of a branch need not have an id.
+          // A leaf may lack an id.
           const ends =
             leafId === null ? tree.leaves().filter(({ id }) => id === null) : [tree.getEntry(leafId) ?? entry]
           assert.isTrue(
@@ -394,7 +396,7 @@ describe("search", () => {
     })
   )
 
-  it.live("gives lines around matches, each once", () =>
+  it.live("returns the lines around matches, each once", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const path = write(folder, "s.jsonl", header("s"), entry("a", null, user("1\r\nfox 2\n3 fox\n4\n5\n6 fox fox")))
@@ -425,7 +427,7 @@ describe("search", () => {
     })
   )
 
-  it.live("notes files that cannot be read, and goes on", () =>
+  it.live("notes files that cannot be read, and searches the others", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const sessions = ["a", "b"].map((name) =>
@@ -445,7 +447,7 @@ describe("search", () => {
     })
   )
 
-  it.live("searches a file that shrinks or grows as far as it was read", () =>
+  it.live("searches a file that shrinks or grows meanwhile as far as it was read", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const long = Array.from({ length: 6000 }, (_, at) => entry(`e${at}`, null, user(`fox ${"x".repeat(100)}`)))
@@ -503,7 +505,7 @@ describe("search", () => {
     })
   )
 
-  it.live("finds in the lines of a database or container what it finds in a file", () =>
+  it.live("finds the same in a database or container as in a file", () =>
     Effect.gen(function* () {
       const path = Path.join(fixtures, "sessions/project/branches.jsonl")
       const { lines } = Session.read(Files.readFileSync(path))
@@ -544,10 +546,10 @@ describe("search", () => {
     }).pipe(Effect.provide(SearchFiles.layerNode))
   )
 
-  it.live("takes the message's time where the entry's is no date, as the timeline does", () =>
+  it.live("uses the time of the message if that of the entry is not a date, as the timeline does", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
-      const path = write(folder, "s.jsonl", SEED_HEADER, seedEntry("find me", '"timestamp": "yesterday",'))
+      const path = write(folder, "s.jsonl", SPACED_HEADER, spacedEntry("find me", '"timestamp": "yesterday",'))
       const filter = { sinceMs: Date.parse("2026-05-28T00:00:00Z"), untilMs: Date.parse("2026-05-29T00:00:00Z") }
       const hits = yield* search("find me", { sessions: [sessionAt(path)], filter })
       assert.deepStrictEqual(
@@ -557,13 +559,13 @@ describe("search", () => {
     })
   )
 
-  it.live("calls entries of version 1 what they are called wherever the session is shown", () =>
+  it.live("reports the derived ids of version 1 entries", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const line = (content: string, more: object = {}) =>
         JSON.stringify({ type: "message", message: user(content), ...more })
       const lines = ["fox 1", "2", "fox 3", "fox 3"].map((content) => line(content))
-      // Pi gives an entry that has an id another one.
+      // Pi replaces ids in version 1.
       const path = write(folder, "s.jsonl", '{"type":"session","id":"old"}', ...lines, line("fox 5", { id: "own" }))
       const { tree } = SessionMigration.toCurrent(Session.read(Files.readFileSync(path)))
       const ids = tree.getEntries().map(({ id }) => id)
@@ -580,7 +582,7 @@ describe("search", () => {
     })
   )
 
-  it.live("reads the entries of version 1, which have no ids of their own", () =>
+  it.live("reports positions of version 1 entries", () =>
     Effect.gen(function* () {
       const path = Path.join(fixtures, "sessions/project/version-1.jsonl")
       const hits = yield* search("e", { sessions: [sessionAt(path)] })

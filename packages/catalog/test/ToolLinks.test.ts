@@ -1,8 +1,9 @@
+/** Compares the matching of results and calls with a naive walk, and counts its steps. */
 import { assert, describe, it } from "@effect/vitest"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
-import { Forest, ROOT } from "../src/internal/Forest.ts"
-import { NO_CALL, match } from "../src/internal/ToolLinks.ts"
-import { type MessageFacts } from "../src/internal/messageFacts.ts"
+import { Forest, ROOT } from "../src/internal/doctor/Forest.ts"
+import { NO_CALL, match } from "../src/internal/doctor/ToolLinks.ts"
+import { type MessageFacts } from "../src/internal/doctor/messageFacts.ts"
 
 const facts = (more: Partial<MessageFacts>): MessageFacts => {
   return {
@@ -16,14 +17,14 @@ const facts = (more: Partial<MessageFacts>): MessageFacts => {
   }
 }
 
-/** Calls and results name different tools, so that they are matched by id alone. */
+/** Calls and results name different tools, so they are matched by id only. */
 const caller = (ids: ReadonlyArray<string>, failed = false): MessageFacts => {
   const calls = ids.map((id) => ({ id, name: "bash" }))
   return facts({ calls, mendedCalls: calls, failed })
 }
 const result = (of: string | null): MessageFacts => facts({ resultOf: of, resultOfTool: "read" })
 
-/** The nearest entry above that makes the call, by walking up. */
+/** The nearest ancestor with the call. */
 const nearestByWalking = (facts: ReadonlyArray<MessageFacts>, forest: Forest, index: number): number => {
   const id = facts[index]!.resultOf
   for (const at of forest.up(forest.parents[index]!))
@@ -31,7 +32,7 @@ const nearestByWalking = (facts: ReadonlyArray<MessageFacts>, forest: Forest, in
   return NO_CALL
 }
 
-/** Counts how often one entry is asked for being above another. */
+/** Counts the questions about ancestors. */
 class CountingForest extends Forest {
   asked = 0
   override isAncestor(ancestor: number, of: number): boolean {
@@ -41,12 +42,12 @@ class CountingForest extends Forest {
 }
 
 describe("ToolLinks.match", () => {
-  it("finds what walking up finds, in random forests with parents before and after their children", () => {
+  it("finds the nearest call, in random forests with parents before and after their children", () => {
     const random = SeededRandom.make(7)
     const below = (limit: number): number => Math.floor(random.next() * limit)
     for (let round = 0; round < 300; round++) {
       const count = 1 + below(30)
-      // Parents by a random order in which each entry comes after its parent.
+      // In half of the rounds parents may come after their children in the file.
       const order = Array.from({ length: count }, (_, at) => at)
       if (round % 2 === 1)
         for (let at = count - 1; at > 0; at--) {
@@ -76,7 +77,7 @@ describe("ToolLinks.match", () => {
     }
   })
 
-  it("asks of each call and result a fixed number of times, however many share an id", () => {
+  it("takes a constant number of steps for each call and result, however many share an id", () => {
     const n = 20_000
     const half = n / 2
     const families: ReadonlyArray<readonly [string, (index: number) => number, (index: number) => MessageFacts]> = [
@@ -88,7 +89,7 @@ describe("ToolLinks.match", () => {
       ["results of one call in a chain", (i) => i - 1, (i) => (i === 0 ? caller(["c"]) : result("c"))],
       ["results of one call on branches", () => 0, (i) => (i === 0 ? caller(["c"]) : result("c"))],
       ["calls in a chain", (i) => i - 1, (i) => (i < half ? caller(["c"]) : result("c"))],
-      ["calls that nothing is above of", () => ROOT, (i) => (i < half ? caller(["c"]) : result("c"))]
+      ["calls without ancestors", () => ROOT, (i) => (i < half ? caller(["c"]) : result("c"))]
     ]
     for (const [name, parentOf, factOf] of families) {
       const parents = Int32Array.from({ length: n }, (_, index) => (index === 0 ? ROOT : parentOf(index)))
@@ -101,7 +102,7 @@ describe("ToolLinks.match", () => {
     }
   })
 
-  it("answers each of many calls of one message, in any order, and tells those that are left", () => {
+  it("matches many calls of one message in any order, and reports those without a result", () => {
     const n = 2000
     const ids = Array.from({ length: n }, (_, index) => `c${index}`)
     const facts = [

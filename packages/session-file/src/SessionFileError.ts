@@ -24,9 +24,9 @@ export const fromPlatform =
 export const explain = (error: PlatformError.PlatformError): string => {
   switch (error.reason._tag) {
     case "NotFound":
-      return "no such file or directory"
+      return reasons.ENOENT
     case "PermissionDenied":
-      return "permission denied"
+      return reasons.EACCES
     case "Unknown": {
       // Effect has no tag for it; the system's message is in the cause.
       const { cause } = error.reason
@@ -38,15 +38,24 @@ export const explain = (error: PlatformError.PlatformError): string => {
       // Effect has one tag for several codes, and its message names an internal function.
       const { cause } = error.reason
       const code = cause instanceof Error && "code" in cause ? String(cause.code) : ""
-      return PLACES[code] ?? error.message
+      return reasonOfCode(code) ?? error.message
     }
   }
 }
 
-const PLACES: { readonly [code: string]: string } = {
+/** The message for an error code; undefined if there is none. */
+export const reasonOfCode = (code: string): string | undefined =>
+  Object.entries(reasons).find(([known]) => known === code)?.[1]
+
+/** Messages for error codes of the file system. */
+export const reasons = {
+  ENOENT: "no such file or directory",
+  EACCES: "permission denied",
+  EPERM: "permission denied",
   EEXIST: "something else is there already, or in the place of its directory",
   EISDIR: "it is a directory; give a file",
   ENOTDIR: "it is a file, or lies below one; give a directory",
+  ENXIO: "no regular file",
   ELOOP: "its symbolic links lead round in a circle"
 }
 

@@ -1,4 +1,4 @@
-/** One contender of doctor.bench.ts: `readline|doctor FILE`. */
+/** A contender of doctor.bench.ts. Arguments: `readline|doctor FILE`. */
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import * as Effect from "effect/Effect"
 import * as Files from "node:fs"

@@ -1,6 +1,4 @@
-/**
- * One contender of catalog.bench.ts: `WHICH DIRECTORY [warm]`. Names known before are in `DIRECTORY/../names.json`.
- */
+/** A contender of catalog.bench.ts. Arguments: `WHICH DIRECTORY [warm]`. `DIRECTORY/../names.json` has all names. */
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

@@ -1,6 +1,6 @@
 /**
- * One contender of search.bench.ts: `DIRECTORY PATTERN SCOPE CASE literal|regex first|further`. Finds the sessions, then
- * searches them: for the first time in its process, or as often as gives a median after a warm-up.
+ * A contender of search.bench.ts. Arguments: `DIRECTORY PATTERN SCOPE CASE literal|regex first|further`. Lists and
+ * searches the sessions: once (`first`), or repeatedly for a median after a warm-up (`further`).
  */
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import * as Effect from "effect/Effect"

@@ -1,4 +1,4 @@
-/** The catalog over Node's file system, by each of its two surveys, and over any other file system. */
+/** Layers of the catalog with each of its two surveys, and with any file system. */
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { ConfigProvider, Effect, type FileSystem, Layer, type Path } from "effect"
 import { Sqlite } from "@pi-sessions/sqlite/Sqlite"
@@ -16,14 +16,14 @@ const above = <E, R>(survey: Layer.Layer<FileSurvey, E, R>) =>
     Layer.provideMerge(Layer.mergeAll(survey, SessionIndex.layer, SessionStore.layer, StoreMigration.layer))
   )
 
-/** By Node's synchronous calls. */
+/** With Node's synchronous calls. */
 export const fast = above(FileSurvey.layerNode).pipe(
   Layer.provide(StoreLock.layer),
   Layer.provideMerge(Sqlite.layer),
   Layer.provideMerge(NodeServices.layer)
 )
 
-/** Over a file system of a test. */
+/** With the given file system. */
 export const over = <R = never>(files: Layer.Layer<FileSystem.FileSystem | Path.Path, never, R>) =>
   above(FileSurvey.layer).pipe(
     Layer.provide(StoreLock.layerInProcess),
@@ -33,6 +33,6 @@ export const over = <R = never>(files: Layer.Layer<FileSystem.FileSystem | Path.
 
 export const portable = over(NodeServices.layer)
 
-/** As a process of these variables. */
+/** With the given environment variables. */
 export const inEnvironment = (variables: { readonly [name: string]: string }) =>
   Effect.provide(ConfigProvider.layer(ConfigProvider.fromUnknown(variables)))

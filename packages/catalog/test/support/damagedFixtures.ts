@@ -1,13 +1,13 @@
-/** The damaged fixtures: what is found in each, and what a person would expect the model to be sent from a mended copy. */
+/** The damaged fixtures: their findings, and the history that Pi must send from the repaired copy. */
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import { type Code } from "../../src/SessionFinding.ts"
 
 export interface DamagedFixture {
-  /** Below `fixtures`. */
+  /** Path below `fixtures`. */
   readonly file: string
   readonly codes: ReadonlyArray<Code>
-  /** The texts of the history, in order, as the model is sent them when all that can be mended is. */
+  /** The texts of the history in the request from the repaired copy, in order. */
   readonly sent: ReadonlyArray<string>
 }
 
@@ -153,14 +153,14 @@ export const damagedFixtures: ReadonlyArray<DamagedFixture> = [
 
 export const fixturesFolder = Path.resolve(import.meta.dirname, "../../../../fixtures")
 
-/** The bytes of a fixture, of a session that ran in another directory where one is given. */
+/** The bytes of a fixture, with the given working directory. */
 export const bytesOf = (file: string, cwd = "/home/dev/work/app"): Buffer => {
   const bytes = Fs.readFileSync(Path.join(fixturesFolder, file))
-  // As bytes, for not all of them are UTF-8.
+  // As Latin-1, because not all of them are valid UTF-8.
   return Buffer.from(bytes.toString("latin1").replaceAll("/home/dev/work/app", cwd), "latin1")
 }
 
-/** All files below the folders of damage. */
+/** All damaged fixtures on disk. */
 export const files = (): ReadonlyArray<string> =>
   ["damaged", "unsound"].flatMap((folder) =>
     Fs.readdirSync(Path.join(fixturesFolder, folder))

@@ -1,4 +1,4 @@
-/** A process that refreshes the index of a directory a few times: `DIRECTORY`. Rows are removed between, to be written anew. */
+/** A process that refreshes the index of `DIRECTORY` several times, and removes some rows before each refresh. */
 import * as Path from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { Effect } from "effect"

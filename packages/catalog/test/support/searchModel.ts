@@ -1,22 +1,22 @@
-/** Search as plainly as it can be said, and random sessions in every spelling that JSON knows. */
+/** A naive search, and random entries in every spelling of JSON. */
 import type * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 
 type Random = SeededRandom.SeededRandom
 
-/** What the plain search finds of an entry. */
+/** A text that the naive search finds. */
 export interface PlainText {
   readonly kind: string
   readonly text: string
 }
 
-/** A member of an object; undefined of anything else. */
+/** A member of an object; undefined for other values. */
 const at = (value: unknown, key: string): unknown =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? Reflect.get(value, key) : undefined
 
 const members = (value: unknown): ReadonlyArray<unknown> =>
   typeof value === "object" && value !== null ? Object.values(value) : []
 
-/** The texts of a parsed entry, by scope; written from seed 003 alone. */
+/** The texts of a parsed entry in a scope, written from docs/adr/004-discovery-and-search.md alone. */
 export const plainTexts = (entry: unknown, scope: string): ReadonlyArray<PlainText> => {
   const found: Array<PlainText> = []
   const add = (needed: string, kind: string, text: unknown): void => {
@@ -80,14 +80,14 @@ const CHARACTERS = Array.from(
   'abkksSKKtT019 "\\/\n\r\t\b\f\0\u001b\u007féÉßẞſKİıiIÅ\u212bµμΜ日本😀😁\ufffd\u2028{}[]:,.'
 ).concat("\ud83d", "\ude00")
 
-/** Text of few characters, so that one is found in another often. */
+/** A text of few different characters, so that one contains another often. */
 export const randomText = (random: Random, length: number): string => {
   const [from, to] = [random.int(CHARACTERS.length), random.int(CHARACTERS.length)]
   const few = random.chance(0.7) ? CHARACTERS.slice(Math.min(from, to), Math.max(from, to) + 1) : CHARACTERS
   return Array.from({ length }, () => few[random.int(few.length)] ?? "").join("")
 }
 
-/** JSON in which each character of a string may be spelt in any way it can. `calm`: as `JSON.stringify` spells it. */
+/** JSON with random spellings. `calm`: the share of characters that are spelled as by `JSON.stringify`. */
 export const spell = (random: Random, value: unknown, calm: number): string => {
   if (typeof value === "string") return spellString(random, value, calm)
   if (Array.isArray(value)) return `[${value.map((inner) => spell(random, inner, calm)).join(gap(random, ",", calm))}]`
@@ -121,7 +121,7 @@ const spellString = (random: Random, text: string, calm: number): string => {
   return `"${spelt}"`
 }
 
-/** An entry of any type, sound or odd. */
+/** An entry of any type, some with odd values. */
 export const randomEntry = (random: Random, id: string, text: () => string): object => {
   const blocks = (): unknown =>
     random.weighted<() => unknown>(

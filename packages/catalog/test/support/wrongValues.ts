@@ -1,23 +1,23 @@
 /**
  * Sessions with one wrong value each: every wrong value, in every field of every block type, message role and entry
- * type. Texts that the model has to be sent are marked (`<text>`), so that one that is lost can be named.
+ * type. Texts that Pi must send are marked as `<text>`, so that a lost one can be named.
  */
 import { type Json, type JsonObject, isArray, isObject, objectAt } from "@pi-sessions/core/Json"
 import { type PiProfile } from "@pi-sessions/core/PiProfile"
 
 /**
- * What comes after the wrong entry. `told`: an answer that tells its tokens. `untold`: nothing, and no answer tells
- * tokens. `failed`: a turn that failed. Pi looks at texts closely where it has to count tokens itself.
+ * What follows the wrong entry. `usage`: an answer with a usage. `noUsage`: nothing, and no answer has a usage.
+ * `failed`: a failed turn. Without a usage Pi counts tokens itself, and so reads texts.
  */
-export type Tail = "told" | "untold" | "failed"
-export const tails: ReadonlyArray<Tail> = ["told", "untold", "failed"]
+type Tail = "usage" | "noUsage" | "failed"
+const tails: ReadonlyArray<Tail> = ["usage", "noUsage", "failed"]
 
 export interface WrongCase {
   readonly name: string
-  /** The first line, but for its directory. */
+  /** The first line, without its directory. */
   readonly header: JsonObject
   readonly entries: ReadonlyArray<JsonObject>
-  /** The marks that the request of a Pi has to hold. */
+  /** The marks that Pi's request must contain. */
   readonly words: { readonly [version in PiProfile]: ReadonlyArray<string> }
 }
 
@@ -48,7 +48,7 @@ const text = (word: string): JsonObject => ({ type: "text", text: word })
 
 interface Template {
   readonly name: string
-  /** Sound entries around the one that gets the wrong values. */
+  /** Sound entries before the one with the wrong value. */
   readonly before?: ReadonlyArray<JsonObject>
   readonly entry: JsonObject
   readonly after?: ReadonlyArray<JsonObject>
@@ -154,7 +154,7 @@ const templates: ReadonlyArray<Template> = [
   },
   { name: "branch_summary", entry: { type: "branch_summary", fromId: "a0", summary: "<summed>", details: {} } },
   {
-    name: "context_edit of a person",
+    name: "context_edit of a user message",
     before: [message({ role: "user", content: "<unedited>" })],
     entry: { type: "context_edit", targetId: "b0", replacement: { content: [text("<edited>"), IMAGE] } }
   },
@@ -174,7 +174,7 @@ const templates: ReadonlyArray<Template> = [
   }
 ]
 
-/** Undefined takes the field away. */
+/** Undefined removes the field. */
 const wrongValues: ReadonlyArray<readonly [string, Json | undefined]> = [
   ["missing", undefined],
   ["null", null],
@@ -197,7 +197,7 @@ const wrongValues: ReadonlyArray<readonly [string, Json | undefined]> = [
 
 type Path = ReadonlyArray<string | number>
 
-/** Members that hold whatever a tool, an extension or a provider likes. */
+/** Members with arbitrary content of tools, extensions and providers. */
 const OPAQUE = new Set<string | number>(["arguments", "details", "data", "cost", "parameters"])
 
 const pathsOf = (value: Json | undefined, path: Path = []): ReadonlyArray<Path> => {
@@ -223,10 +223,10 @@ const replaced = (value: Json | undefined, [key, ...rest]: Path, by: Json | unde
 const marksOf = (value: Json | undefined): ReadonlyArray<string> =>
   JSON.stringify(value ?? null).match(/<[a-z]+>/g) ?? []
 
-/** Members whose text the model reads. Of others, what stands in place of them is none of its business. */
+/** Members whose text the model reads. */
 const TEXTS = new Set<string | number>(["content", "text", "thinking", "command", "output", "summary", "replacement"])
 
-/** Whether a value in this place is text that a person would expect the model to be sent. */
+/** Whether a text at this path must be sent. */
 const isText = (path: Path): boolean => {
   if (path.includes("usage")) return false
   if (path.includes("sections")) return false
@@ -236,14 +236,14 @@ const isText = (path: Path): boolean => {
 
 const prefix = (tail: Tail): ReadonlyArray<JsonObject> => [
   message({ role: "user", content: "<hello>" }),
-  assistant([text("<hi>")], tail === "untold" ? { usage: NO_TOKENS } : {})
+  assistant([text("<hi>")], tail === "noUsage" ? { usage: NO_TOKENS } : {})
 ]
 
 const suffix = (tail: Tail): ReadonlyArray<JsonObject> => {
   switch (tail) {
-    case "told":
+    case "usage":
       return [message({ role: "user", content: "<and>" }), assistant([text("<so>")])]
-    case "untold":
+    case "noUsage":
       return []
     case "failed":
       return [
@@ -259,7 +259,7 @@ const chained = (entries: ReadonlyArray<readonly [string, JsonObject]>): Readonl
 const numbered = (letter: string, entries: ReadonlyArray<JsonObject>) =>
   entries.map((entry, at) => [`${letter}${at}`, entry] as const)
 
-const untold = (entry: JsonObject): JsonObject => {
+const withoutUsage = (entry: JsonObject): JsonObject => {
   const inner = entry["message"]
   return isObject(inner) && inner["usage"] !== undefined ? { ...entry, message: { ...inner, usage: NO_TOKENS } } : entry
 }
@@ -273,14 +273,14 @@ const expected = (
 ): ReadonlyArray<string> => {
   const inner = wrong["message"]
   const isCalled = after.length === 0 || (isObject(inner) && isArray(inner["content"]) && inner["content"].some(isCall))
-  // A result whose call cannot be read is set aside.
+  // The repair moves a result aside if its call is unreadable.
   const others = [...prefix(tail), ...before, ...(isCalled ? after : []), ...suffix(tail)].flatMap(marksOf)
   const all = marksOf(withoutThinking(wrong))
   const own = isText(path) ? all : all.filter((mark) => mark !== "<wrong>" && mark !== "<wrung>")
   if (isObject(inner)) {
     if (inner["excludeFromContext"] && path.at(-1) !== "role") return others
     const { toolCallId } = inner
-    // The result of another call is set aside.
+    // The repair moves the result of another call aside.
     if (typeof toolCallId === "string" && toolCallId !== "" && !toolCallId.startsWith("call_")) return others
     if (name === "failed assistant" && inner["stopReason"] === "error") return others
     if (version === "0.78" && (inner["role"] === "system" || inner["sections"] !== undefined)) return others
@@ -296,14 +296,14 @@ const expected = (
   return [...others, ...own]
 }
 
-/** A call that can be tied to its result: by the id, or, where that is lost, by its place. */
+/** A call that can be matched with its result, by id or else by position. */
 const isCall = (block: Json): boolean => {
   if (!isObject(block) || (block["type"] !== "toolCall" && block["name"] === undefined)) return false
   const { id } = block
   return typeof id !== "string" || id === "" || id === "call_1"
 }
 
-/** Thinking that is sound is not sent as text. */
+/** The value without sound thinking, which is not sent as text. */
 const withoutThinking = (value: Json | undefined): Json => {
   if (isArray(value)) return value.map(withoutThinking)
   if (value === undefined || !isObject(value)) return value ?? null
@@ -311,7 +311,7 @@ const withoutThinking = (value: Json | undefined): Json => {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, withoutThinking(inner)]))
 }
 
-/** An edit that cannot be read leaves its target as it is. */
+/** The marks after a context edit. An unreadable edit does not change its target. */
 const edited = (
   others: ReadonlyArray<string>,
   own: ReadonlyArray<string>,
@@ -331,7 +331,7 @@ const HEADER = { type: "session", version: 3, id: "s", timestamp }
 const headerCases = (): ReadonlyArray<WrongCase> =>
   ["version", "timestamp", "cwd", "parentSession"].flatMap((key) =>
     wrongValues.map(([kind, value]) => {
-      const entries = chained([...numbered("u", prefix("told")), ...numbered("d", suffix("told"))])
+      const entries = chained([...numbered("u", prefix("usage")), ...numbered("d", suffix("usage"))])
       const words = entries.flatMap(marksOf)
       const header = replaced({ ...HEADER, [key]: null }, [key], value)
       return {
@@ -343,7 +343,7 @@ const headerCases = (): ReadonlyArray<WrongCase> =>
     })
   )
 
-/** All of them, in a fixed order. */
+/** All cases, in a fixed order. */
 export const wrongCases = (): ReadonlyArray<WrongCase> => {
   const cases: Array<WrongCase> = [...headerCases()]
   for (const template of templates) {
@@ -354,11 +354,11 @@ export const wrongCases = (): ReadonlyArray<WrongCase> => {
         const changed = replaced(whole, path, value)
         if (changed === undefined || !isObject(changed) || path[0] === "type") continue
         for (const tail of tails) {
-          const target: JsonObject = tail === "untold" && path.at(-1) !== "usage" ? untold(changed) : changed
+          const target: JsonObject = tail === "noUsage" && path.at(-1) !== "usage" ? withoutUsage(changed) : changed
           const entries = chained([
             ...numbered("u", prefix(tail).slice(0, 1)),
             ...numbered("a", prefix(tail).slice(1)),
-            ...numbered("b", tail === "untold" ? before.map(untold) : before),
+            ...numbered("b", tail === "noUsage" ? before.map(withoutUsage) : before),
             ["x", target],
             ...numbered("c", after),
             ...numbered("d", suffix(tail))

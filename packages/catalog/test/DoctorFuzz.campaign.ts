@@ -1,0 +1,2 @@
+/** Damages many sessions of both real Pis. */
+import "./DoctorFuzz.test.ts"

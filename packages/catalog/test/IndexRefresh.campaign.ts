@@ -1,0 +1,2 @@
+/** Refreshes a large index from several processes. */
+import "./IndexRefresh.test.ts"

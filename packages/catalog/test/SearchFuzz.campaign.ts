@@ -1,0 +1,2 @@
+/** Compares many searches with a naive search. */
+import "./SearchFuzz.test.ts"

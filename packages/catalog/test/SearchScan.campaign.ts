@@ -1,0 +1,2 @@
+/** Compares the byte scanner with naive searches in many cases. */
+import "./SearchScan.test.ts"

@@ -1,0 +1,2 @@
+/** Lists ten thousand sessions. */
+import "./SessionCatalog.test.ts"

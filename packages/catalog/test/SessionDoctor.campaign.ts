@@ -1,0 +1,2 @@
+/** Examines many sessions of both real Pis. */
+import "./SessionDoctor.test.ts"
