@@ -12,7 +12,7 @@ import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as NodePath from "@effect/platform-node/NodePath"
 import { type Json } from "@pi-sessions/core/Json"
 import { Mirror } from "@pi-sessions/reconstruction/Mirror"
-import { type ChunkDelta } from "@pi-sessions/reconstruction/MirrorChunks"
+import { type ChunkDelta } from "@pi-sessions/reconstruction/mirror/MirrorChunks"
 import * as MirrorSettings from "./MirrorSettings.ts"
 import { type MessageUpdate, type PiApi, type PiContext, type SessionStart } from "./PiApi.ts"
 

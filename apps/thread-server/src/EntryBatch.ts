@@ -1,7 +1,7 @@
 /** The body of a POST, taken apart: every entry with its id, its type and its own text. */
 import * as Result from "effect/Result"
 import { type Json, isObject, stringAt } from "@pi-sessions/core/Json"
-import * as ThreadPage from "@pi-sessions/reconstruction/ThreadPage"
+import * as ThreadPage from "@pi-sessions/reconstruction/thread/ThreadPage"
 import { type StoredEntry } from "./EntryStore.ts"
 
 /** The entries of `{"entries": [...]}`, or a sentence that says what is wrong. Takes the bytes over. */

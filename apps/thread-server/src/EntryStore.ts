@@ -3,7 +3,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import { type Appended } from "@pi-sessions/reconstruction/ThreadFile"
+import { type Appended } from "@pi-sessions/reconstruction/thread/ThreadFile"
 import { Sqlite, type SqliteError, bytes, number } from "@pi-sessions/sqlite/Sqlite"
 import * as PrivateDatabase from "./PrivateDatabase.ts"
 

@@ -8,7 +8,7 @@ import * as FileSystem from "node:fs"
 import * as LargeSession from "@pi-sessions/testing/LargeSession"
 import { type Json, type JsonObject, isArray, isObject, objectAt, stringAt } from "@pi-sessions/core/Json"
 import { contentText } from "@pi-sessions/core/ModelContext"
-import * as MirrorProjection from "../src/MirrorProjection.ts"
+import * as MirrorProjection from "../src/mirror/MirrorProjection.ts"
 
 export interface LargeThreadOptions {
   readonly entries: number

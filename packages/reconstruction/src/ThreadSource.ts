@@ -9,8 +9,8 @@ import * as Stdio from "effect/Stdio"
 import * as Stream from "effect/Stream"
 import type * as PlatformError from "effect/PlatformError"
 import { type Thread } from "./Thread.ts"
-import { fileName } from "./ThreadFile.ts"
-import type { PagesOptions } from "./ThreadPages.ts"
+import { fileName } from "./thread/ThreadFile.ts"
+import type { PagesOptions } from "./http/ThreadPages.ts"
 import * as ThreadReader from "./ThreadReader.ts"
 
 /** The thread could not be had. */
@@ -108,7 +108,7 @@ export class ThreadSource extends Context.Service<
       ThreadSource,
       Effect.gen(function* () {
         // The client of servers comes along only where there is a server to ask: start-up counts.
-        const { make } = yield* Effect.promise(() => import("./ThreadPages.ts"))
+        const { make } = yield* Effect.promise(() => import("./http/ThreadPages.ts"))
         const read = yield* make(options)
         const thread = Effect.fn("ThreadSource.http")((ref: string) =>
           read(ref).pipe(

@@ -5,10 +5,10 @@ import { type TextReader, hostileTexts, steepTexts } from "@pi-sessions/testing/
 
 const counter = new StepCounter()
 const ThreadReader = await import("../src/ThreadReader.ts")
-const ThreadPage = await import("../src/ThreadPage.ts")
-const ChatRepeats = await import("../src/ChatRepeats.ts")
-const SemanticHydration = await import("../src/SemanticHydration.ts")
-const ToolPairs = await import("../src/ToolPairs.ts")
+const ThreadPage = await import("../src/thread/ThreadPage.ts")
+const ChatRepeats = await import("../src/hydrate/ChatRepeats.ts")
+const SemanticHydration = await import("../src/hydrate/SemanticHydration.ts")
+const ToolPairs = await import("../src/hydrate/ToolPairs.ts")
 
 const base = { threadId: "t", timestamp: "2026-01-01T00:00:00.000Z" }
 

@@ -3,7 +3,7 @@ import { type JsonObject, isArray, isObject, objectAt } from "@pi-sessions/core/
 import * as Session from "@pi-sessions/core/Session"
 import { ID_PATTERN } from "@pi-sessions/core/SessionHeader"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
-import * as SemanticHydration from "../src/SemanticHydration.ts"
+import * as SemanticHydration from "../src/hydrate/SemanticHydration.ts"
 import * as ThreadReader from "../src/ThreadReader.ts"
 
 interface Entry {

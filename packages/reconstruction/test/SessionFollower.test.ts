@@ -8,9 +8,9 @@ import * as Session from "@pi-sessions/core/Session"
 import { type JsonObject } from "@pi-sessions/core/Json"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
-import * as LosslessHydration from "../src/LosslessHydration.ts"
-import { type FollowState } from "../src/SessionFollower.ts"
-import * as SessionFollower from "../src/SessionFollower.ts"
+import * as LosslessHydration from "../src/hydrate/LosslessHydration.ts"
+import { type FollowState } from "../src/mirror/SessionFollower.ts"
+import * as SessionFollower from "../src/mirror/SessionFollower.ts"
 import * as ThreadReader from "../src/ThreadReader.ts"
 
 const seed = Number(process.env["PI_SESSIONS_SEED"] ?? 1)

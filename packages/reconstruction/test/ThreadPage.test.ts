@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
-import * as ThreadPage from "../src/ThreadPage.ts"
+import * as ThreadPage from "../src/thread/ThreadPage.ts"
 
 const bytes = (text: string) => new Uint8Array(Buffer.from(text))
 const textOf = (page: ThreadPage.ThreadPage) =>

@@ -7,7 +7,7 @@ import type { ServerResponse } from "node:http"
 import * as Path from "node:path"
 import { inspect } from "node:util"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
-import { type PagesOptions } from "../src/ThreadPages.ts"
+import { type PagesOptions } from "../src/http/ThreadPages.ts"
 import { ThreadSource, ThreadUnavailable } from "../src/ThreadSource.ts"
 import * as FaultyServer from "./support/FaultyServer.ts"
 

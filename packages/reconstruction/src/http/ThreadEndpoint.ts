@@ -21,7 +21,7 @@ import type * as HttpClientError from "effect/http/HttpClientError"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import type * as HttpClientResponse from "effect/http/HttpClientResponse"
 import { isObject, stringAt } from "@pi-sessions/core/Json"
-import { parseJson } from "./internal/parseJson.ts"
+import { parseJson } from "../internal/parseJson.ts"
 
 export interface EndpointOptions {
   /** Where threads are served, `https://host/path`; `ARBE_URL` by default. */

@@ -1,6 +1,6 @@
 /** Which assistant chats of a thread only repeat what a mirrored Pi turn says already. */
 import { isTextBlock } from "@pi-sessions/core/ContentBlock"
-import { type ThreadEntry } from "./Thread.ts"
+import { type ThreadEntry } from "../Thread.ts"
 
 const normalise = (text: string): string => text.replace(/\s+/g, " ").trim()
 

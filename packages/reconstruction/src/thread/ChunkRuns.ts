@@ -5,8 +5,8 @@
 import { type Json, type JsonObject, isObject, isOptional, objectAt, stringAt } from "@pi-sessions/core/Json"
 import { type SessionLine } from "@pi-sessions/core/SessionLine"
 import * as ValueText from "@pi-sessions/core/ValueText"
-import { type Assistant, type Chunk, type Interrupted } from "./Thread.ts"
-import { type ChunkLine } from "./internal/chunkLine.ts"
+import { type Assistant, type Chunk, type Interrupted } from "../Thread.ts"
+import { type ChunkLine } from "../internal/chunkLine.ts"
 
 /** An interrupted answer, and how many of the thread's entries stand before it. */
 export interface Cut {

@@ -11,7 +11,7 @@ import {
   type RawEntry,
   type ThreadEntry,
   type ToolResult
-} from "./Thread.ts"
+} from "../Thread.ts"
 
 type Check = (value: Json) => boolean
 /** By field. A map, because the keys of an entry may be `__proto__` or the name of a method of every object. */

@@ -6,7 +6,7 @@
  */
 import * as Result from "effect/Result"
 import { type JsonObject, isArray, isObject } from "@pi-sessions/core/Json"
-import { parseJson } from "./internal/parseJson.ts"
+import { parseJson } from "../internal/parseJson.ts"
 
 /** Where an entry's text stands in the document: `bytes[start, end)`. */
 export interface EntryRange {

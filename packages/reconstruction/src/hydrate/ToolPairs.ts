@@ -6,8 +6,8 @@
 import * as EntryId from "@pi-sessions/core/EntryId"
 import { type ToolCallBlock, type UnknownBlock } from "@pi-sessions/core/ContentBlock"
 import { type Json, type JsonObject, isObject, isOptional } from "@pi-sessions/core/Json"
-import { type ThreadEntry } from "./Thread.ts"
-import { parseJson } from "./internal/parseJson.ts"
+import { type ThreadEntry } from "../Thread.ts"
+import { parseJson } from "../internal/parseJson.ts"
 
 type Assistant = Extract<ThreadEntry, { readonly type: "pi.assistant" }>
 type Result = Extract<ThreadEntry, { readonly type: "pi.tool_result" }>

@@ -9,9 +9,9 @@ import { contentText } from "@pi-sessions/core/ModelContext"
 import { SessionEntry } from "@pi-sessions/core/SessionLine"
 import { SessionReader } from "@pi-sessions/core/SessionReader"
 import { type Lineage, bytesOf } from "./LosslessHydration.ts"
-import { isFlawless, lenient } from "./LenientEntry.ts"
-import { type RawEntry, type Thread, type ThreadEntry } from "./Thread.ts"
-import { isThreadEntry } from "./ThreadReader.ts"
+import { isFlawless, lenient } from "../thread/LenientEntry.ts"
+import { type RawEntry, type Thread, type ThreadEntry } from "../Thread.ts"
+import { isThreadEntry } from "../ThreadReader.ts"
 
 /** A surviving line as the entry it holds. */
 interface Survivor {

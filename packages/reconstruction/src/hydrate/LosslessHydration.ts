@@ -8,7 +8,7 @@ import { stringAt } from "@pi-sessions/core/Json"
 import { ID_PATTERN } from "@pi-sessions/core/SessionHeader"
 import { HeaderLine } from "@pi-sessions/core/SessionLine"
 import { peekHeader } from "@pi-sessions/core/SessionReader"
-import { type RawEntry, type RawHeader, type Thread } from "./Thread.ts"
+import { type RawEntry, type RawHeader, type Thread } from "../Thread.ts"
 
 /** The raw lines of one append-only life of a session file. */
 export interface Lineage {

@@ -1,8 +1,8 @@
 /** What can come between a mirror and its thread, told apart by what helps. */
 import type * as PlatformError from "effect/PlatformError"
 import * as Schema from "effect/Schema"
-import { type ThreadSinkError } from "./ThreadSink.ts"
-import { type ThreadUnavailable } from "./ThreadSource.ts"
+import { type ThreadSinkError } from "../ThreadSink.ts"
+import { type ThreadUnavailable } from "../ThreadSource.ts"
 
 /** The thread cannot be reached now; later it may be. */
 export class Unreachable extends Schema.TaggedError<Unreachable>()("Unreachable", { reason: Schema.String }) {

@@ -13,7 +13,7 @@ import { HeaderLine, SessionEntry } from "@pi-sessions/core/SessionLine"
 import { type Usage } from "@pi-sessions/core/Usage"
 import * as ChatRepeats from "./ChatRepeats.ts"
 import * as HydratedHeader from "./HydratedHeader.ts"
-import { type Assistant, type Chat, type Thread, type ThreadEntry, type ToolResult } from "./Thread.ts"
+import { type Assistant, type Chat, type Thread, type ThreadEntry, type ToolResult } from "../Thread.ts"
 import * as ToolPairs from "./ToolPairs.ts"
 
 /** What becomes of tool calls that have their results; calls without one are always written as text. */

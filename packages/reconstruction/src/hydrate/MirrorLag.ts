@@ -5,7 +5,7 @@
  */
 import * as RawTurns from "./RawTurns.ts"
 import { type Lineage } from "./LosslessHydration.ts"
-import { type RawEntry, type RawHeader, type Thread } from "./Thread.ts"
+import { type RawEntry, type RawHeader, type Thread } from "../Thread.ts"
 
 /** A reason to believe that the session file holds more than the thread's raw lines. */
 export interface Lag {

@@ -11,8 +11,8 @@ import * as Schema from "effect/Schema"
 import * as EntryId from "@pi-sessions/core/EntryId"
 import { type Json, type JsonObject, isObject, objectAt, stringAt } from "@pi-sessions/core/Json"
 import * as ValueText from "@pi-sessions/core/ValueText"
-import { Assistant, Compaction, ToolResult } from "./Thread.ts"
-import { parseJson } from "./internal/parseJson.ts"
+import { Assistant, Compaction, ToolResult } from "../Thread.ts"
+import { parseJson } from "../internal/parseJson.ts"
 
 /** What the projection says of a line, without the id's thread. */
 export interface Projected {

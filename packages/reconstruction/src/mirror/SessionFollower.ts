@@ -15,7 +15,7 @@ import type * as PlatformError from "effect/PlatformError"
 import * as Schema from "effect/Schema"
 import { type JsonObject, stringAt } from "@pi-sessions/core/Json"
 import * as ValueText from "@pi-sessions/core/ValueText"
-import { type Lineage } from "./LosslessHydration.ts"
+import { type Lineage } from "../hydrate/LosslessHydration.ts"
 import { ProjectionIndex, entryOf, project, projectionId } from "./MirrorProjection.ts"
 
 /** How far a session file has been mirrored. */

@@ -1,11 +1,11 @@
 /** A whole thread from a server of the ThreadApi, page by page: the client half of `ThreadSource.layerHttp`. */
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
-import { type Thread } from "./Thread.ts"
+import { type Thread } from "../Thread.ts"
 import { type EndpointError, type EndpointOptions, type ThreadEndpoint } from "./ThreadEndpoint.ts"
 import * as Endpoint from "./ThreadEndpoint.ts"
-import * as ThreadPage from "./ThreadPage.ts"
-import * as ThreadReader from "./ThreadReader.ts"
+import * as ThreadPage from "../thread/ThreadPage.ts"
+import * as ThreadReader from "../ThreadReader.ts"
 
 export interface PagesOptions extends EndpointOptions {
   /** Entries asked for at a time; 1000 by default. */

@@ -14,7 +14,7 @@ import type * as PlatformError from "effect/PlatformError"
 import * as Schema from "effect/Schema"
 import { type JsonObject, isObject, stringAt } from "@pi-sessions/core/Json"
 import { FollowState } from "./SessionFollower.ts"
-import { parseJson } from "./internal/parseJson.ts"
+import { parseJson } from "../internal/parseJson.ts"
 
 /** A session file and how far it has been mirrored. */
 export const MirrorRecord = Schema.Struct({
