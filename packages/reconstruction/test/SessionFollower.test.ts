@@ -9,7 +9,7 @@ import { type JsonObject } from "@pi-sessions/core/Json"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import * as LosslessHydration from "../src/hydrate/LosslessHydration.ts"
-import { type FollowState } from "../src/mirror/SessionFollower.ts"
+import { type FollowState, initial } from "../src/mirror/FollowState.ts"
 import * as SessionFollower from "../src/mirror/SessionFollower.ts"
 import * as ThreadReader from "../src/ThreadReader.ts"
 
@@ -44,7 +44,7 @@ const LINES: ReadonlyArray<string | Buffer> = [
 const fileOf = (lines: ReadonlyArray<string | Buffer>): Buffer =>
   Buffer.concat(lines.flatMap((line) => [Buffer.from(line), Buffer.from("\n")]))
 
-const start = (file: string): FollowState => SessionFollower.initial({ file, threadId: "th", sessionId: "s1" })
+const start = (file: string): FollowState => initial({ file, threadId: "th", sessionId: "s1" })
 
 /** Follows to the end, beginning a new generation where the file was rewritten. */
 const followAll = Effect.fnUntraced(function* (from: FollowState, limits?: SessionFollower.FollowLimits) {
@@ -54,7 +54,7 @@ const followAll = Effect.fnUntraced(function* (from: FollowState, limits?: Sessi
   for (;;) {
     const step = yield* follower.next(state, limits)
     if (step._tag === "Nothing") return { entries, state }
-    if (step._tag === "Rewritten") state = SessionFollower.initial(state, state.generation + 1)
+    if (step._tag === "Rewritten") state = initial(state, state.generation + 1)
     else {
       entries.push(...step.entries)
       state = step.state

@@ -1,20 +1,22 @@
-/** A whole thread from a server of the ThreadApi, page by page: the client half of `ThreadSource.layerHttp`. */
+/** Reads a whole thread from a thread server, page by page: the client of `ThreadSource.layerHttp`. */
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import { type Thread } from "../Thread.ts"
-import { type EndpointError, type EndpointOptions, type ThreadEndpoint } from "./ThreadEndpoint.ts"
-import * as Endpoint from "./ThreadEndpoint.ts"
-import * as ThreadPage from "../thread/ThreadPage.ts"
 import * as ThreadReader from "../ThreadReader.ts"
+import * as ThreadPage from "../thread/ThreadPage.ts"
+import { type EndpointError } from "./EndpointError.ts"
+import { type EndpointOptions } from "./EndpointSettings.ts"
+import { type ThreadEndpoint } from "./ThreadEndpoint.ts"
+import * as Endpoint from "./ThreadEndpoint.ts"
 
 export interface PagesOptions extends EndpointOptions {
-  /** Entries asked for at a time; 1000 by default. */
+  /** Entries per request. Default: 1000. */
   readonly limit?: number | undefined
 }
 
 /**
- * How to read a thread by its id. Settings that are wrong fail with the first thread, not here, so that programs that
- * end without one still start.
+ * A function that reads a thread by its id. Invalid settings fail its calls, not `make`, so that programs which read no
+ * thread can start.
  */
 export const make = (options: PagesOptions) =>
   Effect.map(
@@ -24,10 +26,11 @@ export const make = (options: PagesOptions) =>
         Effect.flatMap(Effect.fromResult(endpoint), (endpoint) => readPages(endpoint, threadId, options.limit ?? 1000))
   )
 
-/** So many pages in a row without anything new are more than repeated delivery can explain. */
+/** Repeated delivery does not explain more pages in a row without new entries. */
 const PAGES_WITHOUT_NEWS = 10
 
 interface Page {
+  /** The entries as JSONL. */
   readonly lines: Uint8Array
   readonly next: string | null
 }

@@ -1,6 +1,6 @@
 /**
- * Joins what a model says while it says it: pieces of one kind in a row become one `pi.chunk`, taken a few times a
- * second. Chunks are for those who watch; when they are lost, the session file still tells everything.
+ * Joins the pieces of an answer while a model streams it: consecutive pieces of one kind become one `pi.chunk`. Chunks
+ * are for live viewers; nothing depends on them, because the session file gets the whole answer.
  */
 import { type JsonObject } from "@pi-sessions/core/Json"
 
@@ -11,7 +11,7 @@ export interface ChunkDelta {
   readonly contentIndex: number
 }
 
-/** More than this is not held when nobody takes it. */
+/** Pieces beyond this are dropped. */
 const MAX_CHARACTERS = 1 << 20
 
 export class MirrorChunks {
@@ -20,15 +20,13 @@ export class MirrorChunks {
   #pending: Array<ChunkDelta> = []
   #characters = 0
 
-  /** Whether there is anything to take. */
   get isEmpty(): boolean {
     return this.#pending.length === 0
   }
 
-  /** Takes a piece of the message `messageId`. */
+  /** Adds a piece of the message `messageId`. Pending pieces of an earlier message are dropped. */
   push(messageId: string, delta: ChunkDelta): void {
     if (messageId !== this.#messageId) {
-      // What is left of the message before is told by its entry in the file.
       this.#messageId = messageId
       this.#idx = 0
       this.drop()
@@ -41,7 +39,7 @@ export class MirrorChunks {
     } else this.#pending.push(delta)
   }
 
-  /** What has come since the last time, as entries of `threadId`. */
+  /** Removes the pending pieces and returns them as entries of `threadId`. */
   take(threadId: string, createdAt: string): ReadonlyArray<JsonObject> {
     const messageId = this.#messageId
     const entries = this.#pending.map((delta): JsonObject => {
@@ -58,7 +56,7 @@ export class MirrorChunks {
     return entries
   }
 
-  /** Forgets what has not been taken. */
+  /** Drops the pending pieces. */
   drop(): void {
     this.#pending = []
     this.#characters = 0

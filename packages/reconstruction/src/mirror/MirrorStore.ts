@@ -1,9 +1,9 @@
 /**
- * What a mirror keeps on disk, in a directory for each sink: how far every session file has come, and the entries that
- * no session file can give again until they have been sent. Losing it costs time, not data.
+ * The mirror's files, in a directory for each sink: the state of every session file, and entries that wait to be sent.
+ * After the loss of a state the thread is read again.
  *
- * Every file is replaced by a rename and none is synced: after a power loss an old state is as good as a new one, and a
- * torn one is as good as none. Each waiting entry is a file of its own, so that several Pis can share the directory.
+ * Files are replaced by a rename and not synced, because after a power loss an old or missing state is harmless. Each
+ * waiting entry is a file of its own, so that several Pis can share the directory.
  */
 import { createHash } from "node:crypto"
 import * as process from "node:process"
@@ -13,15 +13,15 @@ import * as Path from "effect/Path"
 import type * as PlatformError from "effect/PlatformError"
 import * as Schema from "effect/Schema"
 import { type JsonObject, isObject, stringAt } from "@pi-sessions/core/Json"
-import { FollowState } from "./SessionFollower.ts"
+import { FollowState } from "./FollowState.ts"
 import { parseJson } from "../internal/parseJson.ts"
 
 /** A session file and how far it has been mirrored. */
 export const MirrorRecord = Schema.Struct({
   state: FollowState,
-  /** Whether it is known where in the thread this file goes on. */
+  /** Whether `state` is where the thread ends. When false, the thread is read first. */
   placed: Schema.Boolean,
-  /** Of the last request context. */
+  /** Hash of the last request context. */
   contextSha256: Schema.optionalKey(Schema.String)
 })
 export type MirrorRecord = typeof MirrorRecord.Type
@@ -34,12 +34,12 @@ export interface Waiting {
 }
 
 export interface MirrorStore {
-  /** All records that can be read. */
+  /** All readable records. */
   readonly records: Effect.Effect<ReadonlyArray<MirrorRecord>, PlatformError.PlatformError>
   readonly save: (record: MirrorRecord) => Effect.Effect<void, PlatformError.PlatformError>
-  /** Keeps an entry with a string `id` and `threadId` until it is removed. */
+  /** Stores an entry with a string `id` and `threadId`. */
   readonly keep: (entry: JsonObject) => Effect.Effect<void, PlatformError.PlatformError>
-  /** The entries that wait, oldest first. */
+  /** The stored entries, oldest first. */
   readonly waiting: Effect.Effect<ReadonlyArray<Waiting>, PlatformError.PlatformError>
   readonly remove: (waiting: Waiting) => Effect.Effect<void, PlatformError.PlatformError>
 }
@@ -48,7 +48,7 @@ const isRecord = Schema.is(MirrorRecord)
 
 const digest = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 32)
 
-/** The store for `sink`, a name that tells where entries go, in `directory`. It is made when first written to. */
+/** The store for `sink`, the name of a sink, in `directory`. The directory is made by the first write. */
 export const make = Effect.fnUntraced(function* (
   directory: string,
   sink: string
@@ -59,7 +59,7 @@ export const make = Effect.fnUntraced(function* (
   const spool = path.join(records, "spool")
 
   const replace = Effect.fnUntraced(function* (folder: string, name: string, value: object) {
-    // Named alike each time, so that kills do not fill the directory.
+    // The same name each time, so that kills do not fill the directory.
     const temporary = path.join(folder, `.${name}.${process.pid}.tmp`)
     const write = fs.writeFileString(temporary, JSON.stringify(value), { mode: 0o600 })
     yield* write.pipe(
@@ -71,12 +71,12 @@ export const make = Effect.fnUntraced(function* (
     )
   })
 
-  /** The JSON files of a folder, by name; what is no JSON is passed over. */
+  /** The JSON files of a folder, by name. The value of a damaged file is undefined. */
   const read = Effect.fnUntraced(function* (folder: string) {
     const names = yield* fs
       .readDirectory(folder)
       .pipe(Effect.catchReason("PlatformError", "NotFound", () => Effect.succeed([])))
-    const found = yield* Effect.forEach(
+    return yield* Effect.forEach(
       names.filter((name) => name.endsWith(".json")).toSorted(),
       (name) =>
         Effect.map(Effect.option(fs.readFileString(path.join(folder, name))), (text) => ({
@@ -85,7 +85,6 @@ export const make = Effect.fnUntraced(function* (
         })),
       { concurrency: 8 }
     )
-    return found
   })
 
   return {

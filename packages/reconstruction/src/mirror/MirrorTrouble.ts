@@ -1,17 +1,17 @@
-/** What can come between a mirror and its thread, told apart by what helps. */
+/** Errors of mirroring, by what to do about them: try again, stop, or skip the file. */
 import type * as PlatformError from "effect/PlatformError"
 import * as Schema from "effect/Schema"
 import { type ThreadSinkError } from "../ThreadSink.ts"
 import { type ThreadUnavailable } from "../ThreadSource.ts"
 
-/** The thread cannot be reached now; later it may be. */
+/** The thread cannot be reached now. Trying again may help. */
 export class Unreachable extends Schema.TaggedError<Unreachable>()("Unreachable", { reason: Schema.String }) {
   override get message(): string {
     return this.reason
   }
 }
 
-/** No waiting mends this. */
+/** The thread does not accept the entries. Trying again does not help. */
 export class Refused extends Schema.TaggedError<Refused>()("Refused", {
   threadId: Schema.String,
   reason: Schema.String

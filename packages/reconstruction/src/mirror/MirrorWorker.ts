@@ -1,6 +1,6 @@
 /**
- * Who does a mirror's work: one fiber, when it is poked and every half second, because Pi 0.78 tells nobody of labels,
- * names and custom entries. After a failure it tries again, ever more rarely, for as long as it lives.
+ * Runs a mirror's work in one fiber: when poked and every half second, because Pi 0.78 has no events for labels, names
+ * and custom entries. After a failure it tries again, with growing pauses, until its scope closes.
  */
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
@@ -10,40 +10,39 @@ import * as Queue from "effect/Queue"
 import * as Random from "effect/Random"
 import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
+import { type Report } from "./RefusedThreads.ts"
 
 export interface WorkerPace {
-  /** How often the session file is looked at without a poke; half a second by default. */
+  /** How often the session file is read without a poke. Default: 500 ms. */
   readonly interval?: Duration.Input | undefined
-  /** The first pause after a failure, which doubles, give or take a quarter; half a second by default. */
+  /** The first pause after a failure; each next one is twice as long, plus or minus a quarter. Default: 500 ms. */
   readonly backoff?: Duration.Input | undefined
-  /** The longest pause; half a minute by default. */
+  /** Default: 30 s. */
   readonly longestBackoff?: Duration.Input | undefined
 }
 
 export interface Job {
-  /** Brings everything up to date; true when all has arrived, false when some of it never will. */
+  /** Brings all threads up to date; false when a thread refused entries. */
   readonly pass: Effect.Effect<boolean, { readonly message: string }>
-  /** Whether something waits that should not wait for long. */
+  /** Whether to work at half the interval. */
   readonly urgent: () => boolean
-  /** A pass has failed. */
+  /** Runs after a failed pass. */
   readonly failed: () => void
-  /** Tells a person, once. */
-  readonly report: (kind: "error" | "warning", message: string) => Effect.Effect<void>
+  readonly report: Report
 }
 
 export interface MirrorWorker {
-  /** There may be work. */
+  /** Starts a pass soon. */
   readonly poke: Effect.Effect<void>
   /** Whether the last pass failed. */
   readonly failing: () => boolean
-  /** Makes a pass now, within the time given; false when not all has arrived. */
+  /** Makes a pass now; false when it failed or the time limit passed. */
   readonly flush: (limit: Duration.Input) => Effect.Effect<boolean>
 }
 
-/** Failures in a row before a person is told that the thread cannot be reached. */
+/** Failures in a row before the user is warned. */
 const WARN_AFTER = 3
 
-/** Works until the scope closes. */
 export const make = Effect.fnUntraced(function* (
   job: Job,
   pace: WorkerPace
@@ -74,7 +73,7 @@ export const make = Effect.fnUntraced(function* (
     const arrived = Result.isSuccess(result) && result.success
     for (const flush of waiting) yield* Deferred.succeed(flush, arrived)
   })
-  // A defect would end the mirroring without a word; the next poke begins anew.
+  // A defect must not end the fiber silently; it is reported, and the next poke starts a new pass.
   yield* Effect.forkScoped(
     Effect.forever(
       Effect.catchDefect(work, (defect) =>
@@ -87,7 +86,7 @@ export const make = Effect.fnUntraced(function* (
   yield* Effect.acquireRelease(
     Effect.sync(() => {
       let ticks = 0
-      // A timer of Effect's would keep Pi from ending.
+      // Effect's timers would keep Pi's process alive.
       const timer = setInterval(() => {
         if (job.urgent() || ++ticks % 2 === 0) Queue.offerUnsafe(wake, undefined)
       }, interval / 2)

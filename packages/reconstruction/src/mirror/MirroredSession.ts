@@ -1,191 +1,163 @@
 /**
- * One session file on its way into a thread. It goes a batch at a time, and how far it has come is saved only when the
- * sink has acknowledged the batch.
+ * Copies one session file into a thread, a batch at a time. The state is saved only after the sink has acknowledged the
+ * batch (docs/adr/007-mirroring.md).
  *
- * The thread is read, once and whole, when its own record does not say where the file goes on: when there is no record
- * of a session that is not new, when Pi has rewritten the file, and when the sink had entries already that are not known
- * to have arrived from here. Those may be another place's, under the same ids, and only their bytes tell.
+ * The thread is read, whole, when the state does not show where the file continues: there is no record of a session that
+ * is not new; Pi has rewritten the file; the thread already had some of what was sent, perhaps from another machine.
  *
- * When the thread turns out to lack a line that was acknowledged, or one before the last that it holds, the lines from
- * there on are sent again. If it lacks that line still, mirroring fails: its server acknowledges what it does not keep.
+ * When the thread lacks a line that its server acknowledged, the lines from there on are sent again. When it still lacks
+ * that line, mirroring fails: the server does not keep what it acknowledges.
  */
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
-import * as Option from "effect/Option"
-import * as LosslessHydration from "../hydrate/LosslessHydration.ts"
-import { type MirrorChunks } from "./MirrorChunks.ts"
-import { type MirrorRecord, type MirrorStore } from "./MirrorStore.ts"
-import { type MirrorTrouble, Refused, fromFile, fromSink, fromSource } from "./MirrorTrouble.ts"
-import { type FollowLimits, type FollowState } from "./SessionFollower.ts"
-import * as Follower from "./SessionFollower.ts"
-import { type Thread } from "../Thread.ts"
 import { ThreadSink } from "../ThreadSink.ts"
 import { ThreadSource } from "../ThreadSource.ts"
-
-export interface MirroredSession {
-  /** How far the thread is known to hold it. */
-  readonly state: () => FollowState
-  /** Of the last request context. */
-  contextSha256: string | undefined
-  /** Puts all this on record. When that fails, each step tries again. */
-  readonly save: Effect.Effect<void>
-  /** Brings the thread one batch nearer to the file, with what is streamed now; false when it is there. */
-  readonly step: (chunks: MirrorChunks | undefined) => Effect.Effect<boolean, MirrorTrouble>
-}
+import * as FileStat from "./FileStat.ts"
+import { type FollowState, initial } from "./FollowState.ts"
+import { type MirrorChunks } from "./MirrorChunks.ts"
+import { type MirrorRecord, type MirrorStore } from "./MirrorStore.ts"
+import { type MirrorTrouble, Refused, fromFile, fromSink } from "./MirrorTrouble.ts"
+import { type FollowLimits, type SessionFollower } from "./SessionFollower.ts"
+import * as Follower from "./SessionFollower.ts"
+import * as ThreadPosition from "./ThreadPosition.ts"
 
 export interface Options {
   readonly store: MirrorStore
   readonly limits: FollowLimits
-  /** Up to here the file was there before its generation began, and may say what other sessions in the thread said. */
+  /** Bytes that the file had before its generation began. They may repeat turns of other sessions in the thread. */
   readonly copiedUntil: number
 }
 
-/** Bytes in a file; none when it is not there. */
-export const sizeOf = Effect.fnUntraced(function* (
-  file: string
-): Effect.fn.Return<number, never, FileSystem.FileSystem> {
-  const fs = yield* FileSystem.FileSystem
-  return yield* Effect.match(fs.stat(file), { onFailure: () => 0, onSuccess: ({ size }) => Number(size) })
-})
+interface Services {
+  readonly sink: ThreadSink["Service"]
+  readonly source: ThreadSource["Service"]
+  readonly fs: FileSystem.FileSystem
+  readonly follower: SessionFollower
+}
 
-/** Size, time and inode, which are others once a file has changed. */
-const signatureOf = Effect.fnUntraced(function* (file: string): Effect.fn.Return<string, never, FileSystem.FileSystem> {
-  const fs = yield* FileSystem.FileSystem
-  return yield* Effect.match(fs.stat(file), {
-    onFailure: () => "",
-    onSuccess: ({ size, mtime, ino }) =>
-      [size, Option.getOrUndefined(mtime)?.getTime(), Option.getOrUndefined(ino)].join(" ")
-  })
-})
-
-/** Whether a lineage ends where `state` goes on. */
-const holds = (state: FollowState, lineage: LosslessHydration.Lineage): boolean =>
-  state.seq >= [...lineage.lines.keys()].reduce((last, seq) => Math.max(last, seq), 0)
-
-/** The thread without raw lines that say they belong to another one; a server may answer with the wrong thread. */
-const own = (thread: Thread, threadId: string): Thread => ({
-  ...thread,
-  entries: thread.entries.filter(
-    (entry) =>
-      (entry.type !== "pi.session_header" && entry.type !== "pi.session_entry") ||
-      entry.threadId === undefined ||
-      entry.threadId === threadId
-  )
-})
-
-/** The session of a record, which goes on where the record says. */
+/** The session of a record; continues where the record ends. */
 export const make = Effect.fnUntraced(function* (
   record: MirrorRecord,
-  { copiedUntil: copied, limits, store }: Options
+  options: Options
 ): Effect.fn.Return<MirroredSession, never, ThreadSink | ThreadSource | FileSystem.FileSystem> {
   const sink = yield* ThreadSink
   const source = yield* ThreadSource
-  const files = yield* Effect.context<FileSystem.FileSystem>()
-  const { file } = record.state
-  const follower = yield* Follower.make(file)
-  let { state, placed } = record
-  let copiedUntil = copied
-  /** The file's signature when there was nothing new. */
-  let seen = ""
+  const fs = yield* FileSystem.FileSystem
+  const follower = yield* Follower.make(record.state.file)
+  return new MirroredSession(record, options, { sink, source, fs, follower })
+})
 
-  /** Id of the raw line that the thread lacked when it was read last. */
-  let missing: string | undefined
+export class MirroredSession {
+  readonly #services: Services
+  readonly #store: MirrorStore
+  readonly #limits: FollowLimits
+  #state: FollowState
+  #placed: boolean
+  #copiedUntil: number
+  /** The file's signature when it had nothing new. */
+  #unchanged = ""
+  /** Id of the raw line that the thread lacked when it was last read. */
+  #missing: string | undefined
+  #needsSave = false
+  /** Hash of the last request context. */
+  contextSha256: string | undefined
 
-  /** Whether the record on disk says less than it should. */
-  let unsaved = false
+  constructor(record: MirrorRecord, { copiedUntil, limits, store }: Options, services: Services) {
+    this.#services = services
+    this.#store = store
+    this.#limits = limits
+    this.#state = record.state
+    this.#placed = record.placed
+    this.#copiedUntil = copiedUntil
+    this.contextSha256 = record.contextSha256
+  }
 
-  const save = Effect.suspend(() => {
-    const { contextSha256 } = session
-    unsaved = true
-    return store.save({ state, placed, ...(contextSha256 === undefined ? {} : { contextSha256 }) }).pipe(
+  /** How far the thread is known to hold the file. */
+  get state(): FollowState {
+    return this.#state
+  }
+
+  /** Saves the record. After a failure, each step tries again. */
+  readonly save: Effect.Effect<void> = Effect.suspend(() => {
+    this.#needsSave = true
+    const { contextSha256 } = this
+    const context = contextSha256 === undefined ? {} : { contextSha256 }
+    return this.#store.save({ state: this.#state, placed: this.#placed, ...context }).pipe(
       Effect.andThen(
         Effect.sync(() => {
-          unsaved = false
+          this.#needsSave = false
         })
       ),
       Effect.ignore
     )
   })
 
-  /** What the thread holds of the session, in its highest generation. */
-  const lineage = Effect.suspend(() =>
-    source.thread(state.threadId).pipe(
-      Effect.map((thread) => LosslessHydration.choose(own(thread, state.threadId), state.sessionId)),
-      Effect.catchIf(
-        (error) => error.why === "absent",
-        () => Effect.undefined
-      ),
-      Effect.mapError(fromSource(state.threadId))
-    )
-  )
+  /** Sends one batch, and the pending chunks before it. False when the thread is up to date. */
+  step(chunks: MirrorChunks | undefined): Effect.Effect<boolean, MirrorTrouble> {
+    return Effect.gen({ self: this }, function* () {
+      if (this.#needsSave) yield* this.save
+      const from = this.#state
+      const { fs, follower } = this.#services
+      const signature = yield* FileStat.signatureOf(fs, from.file)
+      if (signature === this.#unchanged && (chunks === undefined || chunks.isEmpty)) return false
+      if (!this.#placed) {
+        yield* this.#place(initial(from))
+        return true
+      }
+      const read = yield* Effect.mapError(follower.next(from, this.#limits), fromFile)
+      // Taken after the read, so that chunks never follow the answer that they belong to.
+      const live = chunks === undefined || chunks.isEmpty ? [] : chunks.take(from.threadId, yield* now)
+      switch (read._tag) {
+        case "Rewritten":
+          this.#missing = undefined
+          yield* this.#place(initial(from, from.generation + 1))
+          return true
+        case "Nothing":
+          if (live.length > 0) yield* this.#append(live)
+          this.#unchanged = signature
+          return false
+        case "Batch": {
+          const { repeated } = yield* this.#append([...live, ...read.entries])
+          if (repeated > this.#expectedRepeats(read.entries.length, read.state)) yield* this.#place(read.state)
+          else {
+            this.#state = read.state
+            yield* this.save
+          }
+          return true
+        }
+      }
+    })
+  }
 
-  /**
-   * Finds out from the thread where the file goes on. `acknowledged` is as far as the sink says it has come. Fails when
-   * the thread lacks the same line as the last time.
-   */
-  const place = Effect.fnUntraced(function* (acknowledged: FollowState) {
-    const held = yield* lineage
-    const size = yield* Effect.provideContext(sizeOf(file), files)
-    const found =
-      held === undefined
-        ? Follower.initial(acknowledged, acknowledged.generation)
-        : yield* Effect.mapError(follower.adopt(state, held), fromFile)
-    const isShort = found.generation === acknowledged.generation && found.seq < acknowledged.seq
-    const isHeld = held !== undefined && found.generation === held.generation
-    const hasGap = isHeld && !holds(found, held)
-    const lacks = isShort || hasGap ? Follower.rawId(found, found.seq + 1) : undefined
-    if (lacks !== undefined && lacks === missing) {
-      const { threadId } = state
-      const reason = `thread ${threadId} lacks ${lacks}, although its server acknowledges that entry each time`
-      return yield* new Refused({ threadId, reason })
-    }
-    missing = lacks
-    state = found
-    placed = true
-    copiedUntil = isHeld && lacks === undefined ? 0 : size
-    yield* save
-  })
+  #append(entries: Parameters<ThreadSink["Service"]["append"]>[1]) {
+    return Effect.mapError(this.#services.sink.append(this.#state.threadId, entries), fromSink)
+  }
 
-  const step = Effect.fnUntraced(function* (
-    chunks: MirrorChunks | undefined
-  ): Effect.fn.Return<boolean, MirrorTrouble> {
-    if (unsaved) yield* save
-    const from = state
-    const { threadId } = from
-    const signature = yield* Effect.provideContext(signatureOf(file), files)
-    if (signature === seen && (chunks === undefined || chunks.isEmpty)) return false
-    if (!placed) {
-      yield* place(Follower.initial(from))
-      return true
-    }
-    const read = yield* Effect.mapError(follower.next(from, limits), fromFile)
-    // It goes before the lines that were read before it was taken.
-    const live =
-      chunks === undefined || chunks.isEmpty ? [] : chunks.take(threadId, DateTime.formatIso(yield* DateTime.now))
-    if (read._tag === "Rewritten") {
-      missing = undefined
-      yield* place(Follower.initial(from, from.generation + 1))
-      return true
-    }
-    if (read._tag === "Nothing") {
-      if (live.length > 0) yield* Effect.mapError(sink.append(threadId, live), fromSink)
-      seen = signature
-      return false
-    }
-    const { repeated } = yield* Effect.mapError(sink.append(threadId, [...live, ...read.entries]), fromSink)
-    // Where the file was copied from another session, its projections may repeat; its raw lines are new.
-    const mayRepeat = from.byteOffset >= copiedUntil ? 0 : read.entries.length - (read.state.seq - from.seq)
-    if (repeated > mayRepeat) {
-      // Sent from here before a crash or a lost answer, or from another place that went on with the same session.
-      yield* place(read.state)
-      return true
-    }
-    state = read.state
-    yield* save
-    return true
-  })
+  /** In a file that was copied from another session, projections may repeat; raw lines are new. */
+  #expectedRepeats(entries: number, next: FollowState): number {
+    const { byteOffset, seq } = this.#state
+    return byteOffset >= this.#copiedUntil ? 0 : entries - (next.seq - seq)
+  }
 
-  const session: MirroredSession = { state: () => state, contextSha256: record.contextSha256, save, step }
-  return session
-})
+  /** Reads the thread to find where the file continues. Fails when the thread lacks the same line as the last time. */
+  #place(acknowledged: FollowState): Effect.Effect<void, MirrorTrouble> {
+    return Effect.gen({ self: this }, function* () {
+      const { source, fs, follower } = this.#services
+      const { file, threadId } = this.#state
+      const found = yield* ThreadPosition.find(source, follower, this.#state, acknowledged)
+      const { missing } = found
+      if (missing !== undefined && missing === this.#missing) {
+        const reason = `thread ${threadId} lacks ${missing}, although its server acknowledges that entry each time`
+        return yield* new Refused({ threadId, reason })
+      }
+      this.#missing = missing
+      this.#state = found.state
+      this.#placed = true
+      this.#copiedUntil = found.isHeld && missing === undefined ? 0 : yield* FileStat.sizeOf(fs, file)
+      yield* this.save
+    })
+  }
+}
+
+const now = Effect.map(DateTime.now, DateTime.formatIso)

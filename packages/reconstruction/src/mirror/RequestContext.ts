@@ -1,19 +1,19 @@
-/** What a model is told before the conversation, which no session file holds: `pi.request_context`. */
+/** The system prompt and tools that a model gets, which no session file holds: `pi.request_context`. */
 import { createHash } from "node:crypto"
 import { type Json, type JsonObject } from "@pi-sessions/core/Json"
 
 export interface RequestContext {
   readonly systemPrompt: string
   readonly tools: ReadonlyArray<{ readonly name: string; readonly description: string; readonly parameters: Json }>
-  /** The entry that Pi stood at. */
+  /** Pi's leaf entry when it made the request. */
   readonly afterEntryId?: string | undefined
 }
 
-/** The SHA-256 of what is told, wherever Pi stood: another one means that something changed. */
+/** Hash of prompt and tools, without `afterEntryId`; it differs once they change. */
 export const sha256Of = (sessionId: string, { systemPrompt, tools }: RequestContext): string =>
   createHash("sha256").update(JSON.stringify({ sessionId, systemPrompt, tools })).digest("hex")
 
-/** The thread entry. Told at the same place again it has the same id. */
+/** The thread entry. The same context at the same leaf has the same id. */
 export const entryOf = (
   { threadId, sessionId }: { readonly threadId: string; readonly sessionId: string },
   context: RequestContext,
