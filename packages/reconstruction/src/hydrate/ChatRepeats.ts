@@ -1,4 +1,4 @@
-/** Which assistant chats of a thread only repeat what a mirrored Pi turn says already. */
+/** Finds the assistant chats of a thread that only repeat a mirrored Pi turn. */
 import { isTextBlock } from "@pi-sessions/core/ContentBlock"
 import { type ThreadEntry } from "../Thread.ts"
 
@@ -11,8 +11,8 @@ const textOf = (entry: Extract<ThreadEntry, { readonly type: "pi.assistant" }>):
 }
 
 /**
- * Ids of the chats to leave out. A turn accounts for one chat of the same text (white space aside), the nearest one in
- * the thread that is still free; a text said twice and mirrored once is said once more.
+ * Ids of the repeating chats. Each turn is matched with at most one chat of the same text (white space aside), the
+ * nearest free one. So of two equal chats with one turn, one stays.
  */
 export const find = (entries: ReadonlyArray<ThreadEntry>): ReadonlySet<string> => {
   if (!entries.some((entry) => entry.type === "chat" && entry.payload.role === "assistant")) return new Set()
@@ -25,7 +25,7 @@ export const find = (entries: ReadonlyArray<ThreadEntry>): ReadonlySet<string> =
     if (same === undefined) turns.set(text, [index])
     else same.push(index)
   })
-  /** How many turns of a text are claimed; chats come in order, so the turns before that are behind us. */
+  /** Index of the next free turn, by text. Chats come in order, so earlier turns are not needed again. */
   const claimed = new Map<string, number>()
   const repeats = new Set<string>()
   entries.forEach((entry, index) => {
@@ -42,8 +42,8 @@ export const find = (entries: ReadonlyArray<ThreadEntry>): ReadonlySet<string> =
 }
 
 /**
- * Who the mirrored Pi is among the thread's authors: those whose chats repeat its turns. Empty when none does; then
- * nobody can be told to be another agent.
+ * Ids of the authors that are the mirrored Pi: their chats repeat its turns. When empty, no author is known to be another
+ * agent.
  */
 export const mirroredAuthors = (
   entries: ReadonlyArray<ThreadEntry>,

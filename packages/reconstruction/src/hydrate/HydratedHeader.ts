@@ -1,4 +1,4 @@
-/** The header of a hydrated session. */
+/** Makes the header of a semantically hydrated session. */
 import { createHash } from "node:crypto"
 import * as EntryId from "@pi-sessions/core/EntryId"
 import { type JsonObject } from "@pi-sessions/core/Json"
@@ -6,7 +6,7 @@ import { CURRENT_VERSION, ID_PATTERN } from "@pi-sessions/core/SessionHeader"
 
 export interface Options {
   readonly threadId: string
-  /** Derived from the thread's id when it is absent or breaks Pi's rule. */
+  /** Default: derived from the thread's id, also when this one breaks Pi's rule for ids. */
   readonly sessionId?: string | undefined
   /** ISO 8601. */
   readonly timestamp: string
@@ -16,7 +16,7 @@ export interface Options {
 /** Pi 0.78 looks for the header in the first 512 bytes of a file. */
 const HEADER_BYTES = 512
 
-/** Header fields in Pi's order, `hydratedFrom` last; its thread id gives way to a hash where the line gets too long. */
+/** Fields in Pi's order, then `hydratedFrom`, with a hash of the thread's id when the line gets too long. */
 export const make = ({ threadId, sessionId, timestamp, cwd }: Options): JsonObject => {
   const id =
     sessionId !== undefined && ID_PATTERN.test(sessionId) ? sessionId : EntryId.deriveSessionId("hydrate", threadId)

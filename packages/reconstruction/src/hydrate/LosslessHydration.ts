@@ -1,6 +1,6 @@
 /**
- * Lossless hydration (seed 000, "later"): raw lines of a thread put together to the very file that Pi wrote. The
- * lineage must be whole: the header, every line from 1 on, each with the SHA-256 that the mirror took of it.
+ * Lossless hydration: joins a thread's raw lines into the file that Pi wrote (docs/adr/001-resume-from-a-thread.md). The
+ * lineage must be complete: the header and every line from 1 on, each with a matching SHA-256.
  */
 import { createHash } from "node:crypto"
 import * as Session from "@pi-sessions/core/Session"
@@ -10,7 +10,7 @@ import { HeaderLine } from "@pi-sessions/core/SessionLine"
 import { peekHeader } from "@pi-sessions/core/SessionReader"
 import { type RawEntry, type RawHeader, type Thread } from "../Thread.ts"
 
-/** The raw lines of one append-only life of a session file. */
+/** The raw lines of one generation of a session file. */
 export interface Lineage {
   readonly sessionId: string
   readonly generation: number
@@ -20,8 +20,8 @@ export interface Lineage {
 }
 
 /**
- * The lineage to hydrate: that of `sessionId`, by default of the newest raw entry, in its highest generation.
- * Undefined when the thread holds no raw lines of it.
+ * The highest generation of `sessionId`. Default: the session of the newest raw entry. Undefined when the thread holds no
+ * raw lines of the session.
  */
 export const choose = (thread: Thread, sessionId?: string): Lineage | undefined => {
   const raw = thread.entries.flatMap((entry) =>
@@ -41,7 +41,7 @@ export const choose = (thread: Thread, sessionId?: string): Lineage | undefined 
   return { sessionId: chosen, generation, header, lines }
 }
 
-/** Ids of the sessions that a thread holds raw lines of. */
+/** Ids of the sessions with raw lines. */
 export const sessionIds = (thread: Thread): ReadonlySet<string> =>
   new Set(
     thread.entries.flatMap((entry) =>
@@ -59,7 +59,7 @@ export const bytesOf = (raw: RawHeader | RawEntry): Uint8Array | undefined => {
   return raw.line === undefined ? undefined : encode(raw.line)
 }
 
-/** What is missing or wrong in a lineage; empty when the file can be given back byte for byte. */
+/** What is missing or wrong in a lineage; empty when it is complete. */
 export const gaps = (lineage: Lineage): ReadonlyArray<string> => {
   const found: Array<string> = []
   const check = (name: string, raw: RawHeader | RawEntry): void => {
@@ -71,7 +71,7 @@ export const gaps = (lineage: Lineage): ReadonlyArray<string> => {
   else {
     check("the header", lineage.header)
     const id = headerIdOf(lineage.header)
-    if (id === undefined) found.push("the header is none")
+    if (id === undefined) found.push("the header is not a session header")
     else if (!ID_PATTERN.test(id)) found.push(`the header's id breaks Pi's rule for ids`)
   }
   let next = 1
@@ -95,10 +95,7 @@ const headerIdOf = (header: RawHeader): string | undefined => {
   return value === undefined ? undefined : stringAt(value, "id")
 }
 
-/**
- * The session of a lineage without gaps. Its header's cwd becomes `cwd` where it differs, the one line that may change;
- * undefined leaves it.
- */
+/** The session of a complete lineage. The header's cwd becomes `cwd`, unless that is undefined; no other line changes. */
 export const assemble = (lineage: Lineage, cwd: string | undefined): Session.Session => {
   const newline = Buffer.from("\n")
   const ordered = [...lineage.lines.entries()].sort(([a], [b]) => a - b).map(([, raw]) => raw)

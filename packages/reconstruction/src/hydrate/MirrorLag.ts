@@ -1,20 +1,19 @@
 /**
- * What a thread shows of lines that it does not hold yet. After kill -9 the last lines that Pi wrote reach the thread when
- * Pi runs again; until then the raw lines are a file without gaps that ends too early. Other entries of the thread may
- * tell: turns, the entry that Pi stood at when it asked a model, an answer that was being streamed.
+ * Finds signs that a session file has lines which the thread lacks (docs/adr/007-mirroring.md). After kill -9 the raw lines
+ * are a file without gaps that ends too early. Later turns, request contexts and chunks in the thread may show it.
  */
 import * as RawTurns from "./RawTurns.ts"
 import { type Lineage } from "./LosslessHydration.ts"
 import { type RawEntry, type RawHeader, type Thread } from "../Thread.ts"
 
-/** A reason to believe that the session file holds more than the thread's raw lines. */
+/** A sign that the session file has more lines than the thread. */
 export interface Lag {
-  /** Whether it cannot be otherwise. Not so for an answer that may never have been finished, and for chats. */
+  /** False for chats, and for answers that Pi may not have finished. */
   readonly certain: boolean
   readonly reason: string
 }
 
-/** All reasons in the thread, the certain ones first; none when it shows nothing. */
+/** All signs in the thread, the certain ones first. */
 export const find = (thread: Thread, lineage: Lineage): ReadonlyArray<Lag> => {
   const turns = RawTurns.laterTurns(thread, lineage)
   const newest = newestTime(thread, lineage)
@@ -44,7 +43,7 @@ const entryIds = (lines: Iterable<RawEntry>): ReadonlySet<string> => {
 const isOf = (lineage: Lineage, { generation, sessionId }: RawEntry | RawHeader): boolean =>
   sessionId === lineage.sessionId && (generation ?? 0) === lineage.generation
 
-/** The latest time that a raw line of the lineage carries; 0 when none does. */
+/** The latest time of the lineage's raw lines, in milliseconds; 0 when none has a time. */
 const newestTime = (thread: Thread, lineage: Lineage): number =>
   thread.entries.reduce((newest, entry) => {
     if (entry.type !== "pi.session_entry" || !isOf(lineage, entry.payload)) return newest
@@ -56,7 +55,7 @@ const timeOf = (time: string | undefined): number => {
   return Number.isNaN(ms) ? 0 : ms
 }
 
-/** A file that Pi rewrote is sent anew from its first line, as a generation that is shorter until all of it is sent. */
+/** A rewritten file is sent again from its first line, so at first its generation is shorter than the one before. */
 const olderGenerations = (thread: Thread, lineage: Lineage, ids: ReadonlySet<string>, newest: number): number =>
   thread.entries.filter(
     (entry) =>
@@ -67,7 +66,7 @@ const olderGenerations = (thread: Thread, lineage: Lineage, ids: ReadonlySet<str
       RawTurns.entryIdsOf(entry.payload).some((id) => !ids.has(id))
   ).length
 
-/** Requests to a model that were made at an entry which is in no raw line, after all entries that are. */
+/** Requests to a model that are later than all raw lines and were made at an entry without a raw line. */
 const requests = (
   thread: Thread,
   lineage: Lineage,
@@ -86,7 +85,7 @@ const requests = (
     missing === undefined
       ? undefined
       : {
-          // Pi writes a file once it holds an answer; before, an entry may never have been written.
+          // Pi creates the file with the first answer; earlier entries may never have been written.
           certain: RawTurns.hasAnswer(lineage),
           reason: `Pi asked a model at entry ${missing.afterEntryId}, which is in no raw line`
         },
@@ -96,7 +95,7 @@ const requests = (
   ]
 }
 
-/** Answers that were streamed after the last raw line and are in none. Pi may have died in the middle of them. */
+/** Interrupted answers after the last raw line. Pi may have died before it wrote them. */
 const streamed = (thread: Thread, lineage: Lineage): number => {
   const last = thread.entries.findLastIndex(({ type }) => type === "pi.session_entry")
   return thread.entries

@@ -1,7 +1,7 @@
 /**
- * What survives of a session in the raw lines of a lineage that is not whole: they take the place of their projection
- * (docs/thread.md). Only the branch that led to the newest line counts; where a parent is missing, the branch goes on
- * at the line before the gap.
+ * Turns from the raw lines of an incomplete lineage. Semantic hydration uses them instead of their projections
+ * (docs/thread.md). Only the branch to the newest line counts; where a parent is missing, it continues at the line before
+ * the gap.
  */
 import { type Json, type JsonObject, isArray, isObject, objectAt, stringAt } from "@pi-sessions/core/Json"
 import * as ValueText from "@pi-sessions/core/ValueText"
@@ -13,7 +13,6 @@ import { isFlawless, lenient } from "../thread/LenientEntry.ts"
 import { type RawEntry, type Thread, type ThreadEntry } from "../Thread.ts"
 import { isThreadEntry } from "../ThreadReader.ts"
 
-/** A surviving line as the entry it holds. */
 interface Survivor {
   readonly seq: number
   readonly entry: SessionEntry
@@ -39,13 +38,13 @@ const branchOf = (survivors: ReadonlyArray<Survivor>): ReadonlyArray<Survivor> =
     const { parentId } = survivor.entry
     if (parentId === null) break
     const parent = indexById.get(parentId)
-    // Only earlier lines can be parents; a lost one was written right after a line that survives.
+    // A parent is always earlier. A missing parent was probably written after the line before this one.
     index = parent !== undefined && parent < index ? parent : index - 1
   }
   return branch.reverse()
 }
 
-/** What makes a turn the same turn, raw or projected: who spoke, and the words, or the call that is answered. */
+/** A key that is equal for a raw turn and its projection: role and text, or the answered call. */
 const keyOf = (type: string, payload: JsonObject): string | undefined => {
   switch (type) {
     case "chat":
@@ -61,7 +60,7 @@ const keyOf = (type: string, payload: JsonObject): string | undefined => {
   }
 }
 
-/** The thread entry that says what a session entry says; undefined where a linear session has no place for it. */
+/** A session entry as a thread entry; undefined for types that a linear session cannot contain. */
 const projected = (entry: SessionEntry, idOf: (entryId: string) => string): JsonObject | undefined => {
   const payload = entry.decode()
   const message = objectAt(payload, "message")
@@ -88,7 +87,7 @@ const projected = (entry: SessionEntry, idOf: (entryId: string) => string): Json
     const keptFrom = typeof firstKeptEntryId === "string" ? idOf(firstKeptEntryId) : undefined
     return of("pi.compaction", { summary, tokensBefore, keptFrom })
   }
-  // Labels and edits point at entries by ids that are made anew; without a type there is nothing to tell.
+  // Labels and edits refer to entries by ids, which hydration replaces.
   return ["label", "context_edit", ""].includes(entry.type) ? undefined : of("raw", payload)
 }
 
@@ -98,15 +97,12 @@ const userChat = (message: JsonObject): JsonObject => {
   return { role: "user", text: contentText(content), ...(images.length === 0 ? {} : { attachments: images }) }
 }
 
-/**
- * The thread's entries with the surviving lines of `lineage` in place of what only repeats them. A line stands where
- * its raw entry stood.
- */
+/** The thread's entries with the lines of `lineage` instead of their projections. A line is at its raw entry's place. */
 export const substitute = (thread: Thread, lineage: Lineage): ReadonlyArray<ThreadEntry> => {
   const survivors = [...lineage.lines.values()].sort((a, b) => a.seq - b.seq).flatMap(read)
   const idOf = (entryId: string): string => `${lineage.sessionId}:${lineage.generation}:${entryId}`
   const bySeq = new Map<number, Array<ThreadEntry>>()
-  /** How many projected entries each turn stands for, by key; lines off the branch count too. */
+  /** Number of lines by key, to remove as many projections; lines of other branches count too. */
   const repeated = new Map<string, number>()
   const onBranch = new Set(branchOf(survivors))
   for (const survivor of survivors) {
@@ -125,7 +121,7 @@ export const substitute = (thread: Thread, lineage: Lineage): ReadonlyArray<Thre
   let next = 0
   return thread.entries.flatMap((entry): ReadonlyArray<ThreadEntry> => {
     if (entry.type === "pi.session_entry" && lineage.lines.get(entry.payload.seq) === entry.payload) {
-      // Raw entries may come in any order; the lines keep theirs.
+      // Raw entries may come in any order; lines stay in file order.
       const seq = seqs[next++]
       return seq === undefined ? [] : (bySeq.get(seq) ?? [])
     }
@@ -138,7 +134,7 @@ export const substitute = (thread: Thread, lineage: Lineage): ReadonlyArray<Thre
   })
 }
 
-/** Ids of the session entries in a raw line: one, none in a damaged line, several in one that was glued. */
+/** Ids of the session entries in a raw line: none in a damaged line, several where entries were glued together. */
 export const entryIdsOf = (raw: RawEntry): ReadonlyArray<string> =>
   typeof raw.entryId === "string" ? [raw.entryId] : read(raw).flatMap(({ entry }) => entry.id ?? [])
 
@@ -151,7 +147,7 @@ export const hasAnswer = (lineage: Lineage): boolean => {
   return false
 }
 
-/** Turns of a thread, by the words that lines of a session spell them with. */
+/** By type of thread entry that is a turn: the roles or types in session lines. */
 const LATER = new Map([
   ["chat", ["user", "assistant"]],
   ["pi.assistant", ["assistant"]],
@@ -159,7 +155,7 @@ const LATER = new Map([
   ["pi.compaction", ["compaction"]]
 ])
 
-/** What an answer says, which a `chat` may repeat. */
+/** A key for an answer's text, which a `chat` may repeat. */
 const wordsKey = (text: string): string => `words:${text.trim()}`
 
 const laterKey = (entry: ThreadEntry): string | undefined => {
@@ -168,16 +164,16 @@ const laterKey = (entry: ThreadEntry): string | undefined => {
   return keyOf(entry.type, { ...entry.payload })
 }
 
-/** Turns after the thread's last raw line that no raw line holds: those that Pi took, and chats. */
+/** Number of turns after the thread's last raw line that are in no raw line: Pi's turns, and chats. */
 export const laterTurns = (thread: Thread, lineage: Lineage): { readonly pi: number; readonly chats: number } => {
   const counts = { pi: 0, chats: 0 }
   const last = thread.entries.findLastIndex((entry) => entry.type === "pi.session_entry")
   const later = thread.entries.slice(last + 1).filter(({ type }) => LATER.has(type))
   if (later.length === 0) return counts
-  /** How many lines are left for a turn to repeat, by the keys of the later turns. */
+  /** Number of lines not yet matched with a turn, by the keys of the later turns. */
   const left = new Map<string | undefined, number>()
   for (const entry of later) left.set(laterKey(entry), 0)
-  // Lines of other roles need not be decoded.
+  // Lines of other roles are not decoded, to save time.
   const roles = new Set(later.flatMap(({ type }) => LATER.get(type) ?? []))
   for (const raw of linesBeside(thread, lineage)) {
     for (const { entry } of mayHold(raw, roles) ? read(raw) : []) {
@@ -196,7 +192,7 @@ export const laterTurns = (thread: Thread, lineage: Lineage): { readonly pi: num
   return counts
 }
 
-/** The lines of the lineage, and those of other sessions in the thread: a projection does not say whose it is. */
+/** The lines of the lineage and of other sessions in the thread, since a projection does not name its session. */
 function* linesBeside(thread: Thread, lineage: Lineage): Generator<RawEntry> {
   yield* lineage.lines.values()
   for (const { payload, type } of thread.entries) {

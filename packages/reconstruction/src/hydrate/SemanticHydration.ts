@@ -1,45 +1,43 @@
 /**
- * Semantic hydration (seed 000, "now"): a thread that mirrors a session with losses becomes one linear session that Pi
- * continues. What the result must satisfy is in docs/thread.md. The same thread gives the same bytes: ids are derived
- * from thread entry ids, times come from the thread.
+ * Semantic hydration: makes a linear session, which Pi continues, from any thread (docs/adr/001-resume-from-a-thread.md;
+ * rules in docs/thread.md). The same thread gives the same bytes: ids are derived, times come from the thread.
  */
-import { type UnknownBlock, isImageBlock, isTextBlock, isThinkingBlock } from "@pi-sessions/core/ContentBlock"
+import { isTextBlock, isThinkingBlock } from "@pi-sessions/core/ContentBlock"
 import * as EntryId from "@pi-sessions/core/EntryId"
 import { type JsonObject, objectAt } from "@pi-sessions/core/Json"
-import * as ValueText from "@pi-sessions/core/ValueText"
 import * as Session from "@pi-sessions/core/Session"
 import { HYDRATED_ENTRY_TYPE, HYDRATED_FIELD } from "@pi-sessions/core/SessionHeader"
 import { HeaderLine, SessionEntry } from "@pi-sessions/core/SessionLine"
-import { type Usage } from "@pi-sessions/core/Usage"
 import * as ChatRepeats from "./ChatRepeats.ts"
 import * as HydratedHeader from "./HydratedHeader.ts"
-import { type Assistant, type Chat, type Thread, type ThreadEntry, type ToolResult } from "../Thread.ts"
+import { type Assistant, type Thread, type ThreadEntry } from "../Thread.ts"
 import * as ToolPairs from "./ToolPairs.ts"
+import { callText, chatContent, fullUsage, imageAsText, resultContent, unknownBlock } from "./messageContent.ts"
 
-/** What becomes of tool calls that have their results; calls without one are always written as text. */
+/** How calls with a result are written. Calls without one always become text. */
 export type ToolMode = "pairs" | "flatten" | "omit"
 
 export interface Options {
-  /** Working directory that the session continues in; written to the header. */
+  /** Working directory for the header. */
   readonly cwd: string
   readonly tools: ToolMode
-  /** Id of the session; derived from the thread's by default. */
+  /** Default: derived from the thread's id. */
   readonly sessionId?: string
 }
 
-/** What hydration did with the thread, for a person to read. */
+/** What hydration made of the thread. */
 export interface Summary {
   readonly userTurns: number
   readonly assistantTurns: number
   readonly toolResults: number
   readonly compactions: number
-  /** Assistant chats left out because a `pi.assistant` says the same. */
+  /** Assistant chats left out because they repeat a `pi.assistant`. */
   readonly repeatedChats: number
   /** Calls without a result, written as text. */
   readonly unansweredCalls: number
   /** Results without a call, written as text (or left out with `omit`). */
   readonly orphanResults: number
-  /** Answers cut off in the middle, kept as text marked interrupted. */
+  /** Interrupted answers, written as marked text. */
   readonly interruptedAnswers: number
 }
 
@@ -50,17 +48,17 @@ export interface Hydrated {
 
 type Of<Type extends ThreadEntry["type"]> = Extract<ThreadEntry, { readonly type: Type }>
 
-/** Hydrates; undefined when the thread holds no turn. */
+/** The session; undefined when the thread has no turn. */
 export const hydrate = (thread: Thread, options: Options): Hydrated | undefined => {
   const writer = new LinearWriter(thread, options)
   for (const entry of thread.entries) writer.add(entry)
   return writer.finish()
 }
 
-/** Time of entries before any that the thread dates: it must not come from a clock. */
+/** Time of entries before the first dated one. A clock would give different bytes each time. */
 const EPOCH = "1970-01-01T00:00:00.000Z"
 
-/** As Pi writes times; others are brought into this form. */
+/** The form in which Pi writes times. */
 const PI_TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
 class LinearWriter {
@@ -69,15 +67,15 @@ class LinearWriter {
   readonly #pairs: ToolPairs.ToolPairs
   readonly #repeats: ReadonlySet<string>
   readonly #mirroredAuthors: ReadonlySet<string>
-  /** Place of each entry in the thread, by id. */
+  /** Index in the thread, by id. */
   readonly #indexOf = new Map<string, number>()
   readonly #entries: Array<SessionEntry> = []
   readonly #ids = new Set<string>()
-  /** Index of the first session entry made of each thread entry, by thread entry id. */
+  /** Index of the first session entry made from a thread entry, by the thread entry's id. */
   readonly #firstOf = new Map<string, number>()
-  /** For each session entry, the position of it or of the nearest one before it that is no tool result. */
+  /** For each session entry: its index, or for a tool result that of the nearest other entry before it. */
   readonly #sendable: Array<number> = []
-  /** Thread entries that made nothing, with a later one to go on from: a long gap is walked once. */
+  /** Thread entries without session entries, with the index to continue at, so that a long gap is walked once. */
   readonly #gaps = new Map<number, number>()
   #timestamp = EPOCH
   #count = {
@@ -135,7 +133,7 @@ class LinearWriter {
     return { session: Session.fromLines([HeaderLine.make(header), ...this.#entries]), summary: this.#count }
   }
 
-  /** Says in the session itself that it was hydrated, before its first entry. */
+  /** Writes the `custom` entry that marks the session as hydrated. */
   #mark(source: ThreadEntry): void {
     this.#append(source, "hydrated", "custom", {
       customType: HYDRATED_ENTRY_TYPE,
@@ -144,7 +142,7 @@ class LinearWriter {
     this.#firstOf.delete(source.id)
   }
 
-  /** `rest` is what follows the fields that every entry has. */
+  /** Appends an entry. `rest` has the fields after the common ones. */
   #append(source: ThreadEntry, part: string, type: string, rest: JsonObject): void {
     if (this.#entries.length === 0 && part !== "hydrated") this.#mark(source)
     const id = EntryId.derive(this.#ids, this.#thread.id, source.id, part)
@@ -159,7 +157,7 @@ class LinearWriter {
     if (!this.#firstOf.has(source.id)) this.#firstOf.set(source.id, this.#entries.length - 1)
   }
 
-  /** When the thread says an entry was made; without a word, when the one before was. */
+  /** The entry's time; that of the entry before when it has none. */
   #timestampOf({ createdAt }: ThreadEntry): string {
     if (createdAt === undefined || createdAt === this.#timestamp) return this.#timestamp
     const time = Date.parse(createdAt)
@@ -167,7 +165,7 @@ class LinearWriter {
     return PI_TIMESTAMP.test(createdAt) ? createdAt : new Date(time).toISOString()
   }
 
-  /** Milliseconds of a message: its own time, else its entry's. */
+  /** A message's time in milliseconds: its own, else its entry's. */
   #time(source: ThreadEntry, own: number | undefined): number {
     return own ?? Date.parse(this.#timestampOf(source))
   }
@@ -197,7 +195,7 @@ class LinearWriter {
     }
   }
 
-  /** An agent that is known not to be the mirrored Pi speaks to it as people do. */
+  /** Whether an agent other than the mirrored Pi wrote the chat. Its chats are user turns. */
   #isOtherAgent({ payload: { author } }: Of<"chat">): boolean {
     return (
       author?.kind === "agent" &&
@@ -258,7 +256,7 @@ class LinearWriter {
     })
   }
 
-  /** An answer that was cut off keeps what had come of it, as text only: a call that was never made is no call. */
+  /** Writes an interrupted answer as text, tool calls too, since Pi never ran them. */
   #interrupted(entry: Of<"interrupted">): void {
     this.#count.interruptedAnswers++
     const content = entry.payload.parts.map(({ type, text }) => ({
@@ -305,8 +303,8 @@ class LinearWriter {
   }
 
   /**
-   * The session entry that `keptFrom` stands for: made of that thread entry, or of the next one before the compaction
-   * that made any. Never a tool result, which would be sent without its call.
+   * Id of the session entry for `keptFrom`: made from that thread entry, or from the next one before the compaction that
+   * has a session entry. Never a tool result, which would be sent without its call.
    */
   #firstKept(compaction: Of<"pi.compaction">): string | undefined {
     const { keptFrom } = compaction.payload
@@ -327,50 +325,9 @@ class LinearWriter {
     return kept
   }
 
-  /** An entry that adds nothing to the context, for a compaction that keeps nothing: both Pis then send the summary only. */
+  /** Writes an entry without context for a compaction that keeps nothing, so that both Pis send only the summary. */
   #keepNothing(compaction: Of<"pi.compaction">): string | undefined {
     this.#append(compaction, "boundary", "custom", { customType: "pi-sessions.compaction-boundary" })
     return this.#entries.at(-1)?.id ?? undefined
   }
 }
-
-const callText = (name: string, args: JsonObject): string => `${name} ${ValueText.stringify(args)}`
-
-/** An assistant message holds no images. */
-const imageAsText = (block: JsonObject): JsonObject =>
-  block["type"] === "image" ? { type: "text", text: "[image]" } : block
-
-/** A block of a type that Pi does not know could crash it: its text stays. */
-const unknownBlock = (block: UnknownBlock): ReadonlyArray<JsonObject> =>
-  isImageBlock(block)
-    ? [{ type: "text", text: "[image]" }]
-    : [{ type: "text", text: `[block of type ${block.type}] ${ValueText.stringify(block)}` }]
-
-const chatContent = (chat: Chat): string | ReadonlyArray<JsonObject> => {
-  const text = chat.text ?? ""
-  const attachments = chat.attachments ?? []
-  if (attachments.length === 0) return text
-  const blocks = attachments.map(({ mimeType, data }): JsonObject =>
-    mimeType.startsWith("image/") && data !== undefined
-      ? { type: "image", data, mimeType }
-      : { type: "text", text: `[attachment of type ${mimeType}]` }
-  )
-  return text === "" ? blocks : [{ type: "text", text }, ...blocks]
-}
-
-const resultContent = ({ content }: ToolResult): ReadonlyArray<JsonObject> => {
-  if (content === undefined || content === null) return []
-  if (typeof content === "string") return [{ type: "text", text: content }]
-  return content.flatMap((block) => (isTextBlock(block) || isImageBlock(block) ? [block] : unknownBlock(block)))
-}
-
-/** All counts that Pi adds up, the mirrored ones or zero. */
-const fullUsage = (usage: Usage | undefined): JsonObject => ({
-  input: 0,
-  output: 0,
-  cacheRead: 0,
-  cacheWrite: 0,
-  totalTokens: 0,
-  ...usage,
-  cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0, ...usage?.cost }
-})

@@ -1,7 +1,7 @@
 /**
- * Which tool result answers which tool call in a thread. Results are looked for after their call wherever they stand
- * (a person may have written in between). Calls without an id (seed 004) are paired by order and tool name and get a
- * derived id. A turn that ended in an error or was aborted has no results: Pi leaves it out of later requests.
+ * Pairs tool results with tool calls in a thread. A result may be anywhere after its call, since users may write in
+ * between. Calls without an id (some session files have `"id": ""`) are paired by order and tool name and get a derived
+ * id. A failed or aborted turn gets no results, because Pi leaves it out of later requests.
  */
 import * as EntryId from "@pi-sessions/core/EntryId"
 import { type ToolCallBlock, type UnknownBlock } from "@pi-sessions/core/ContentBlock"
@@ -12,10 +12,10 @@ import { parseJson } from "../internal/parseJson.ts"
 type Assistant = Extract<ThreadEntry, { readonly type: "pi.assistant" }>
 type Result = Extract<ThreadEntry, { readonly type: "pi.tool_result" }>
 
-/** A call block of an assistant turn and what answered it. */
+/** A call block of an assistant turn and its result. */
 export interface ToolPair {
   readonly block: ToolCallBlock
-  /** The call's own id, or a derived one where that is empty or taken in the same turn. */
+  /** The call's own id; a derived one when that is empty or used before in the turn. */
   readonly id: string
   readonly result: Result | undefined
 }
@@ -27,7 +27,7 @@ export interface ToolPairs {
   readonly answering: ReadonlySet<string>
 }
 
-/** Whether Pi would leave this turn out of later requests. */
+/** Whether Pi leaves this turn out of later requests. */
 export const hasFailed = (assistant: Assistant): boolean =>
   assistant.payload.stopReason === "error" || assistant.payload.stopReason === "aborted"
 
@@ -50,23 +50,22 @@ export const pair = (entries: ReadonlyArray<ThreadEntry>): ToolPairs => {
   return { byAssistant, answering }
 }
 
-/** A pair in the making. */
 interface Call {
   readonly block: ToolCallBlock
-  /** The id as the mirror gave it, maybe empty. */
+  /** The id in the thread, which may be empty. */
   readonly writtenId: string
   readonly id: string
   result: Result | undefined
 }
 
-/** The calls that wait for their results. */
+/** The calls without a result so far. */
 class OpenCalls {
-  /** Calls of one id, a list for each turn, newest turn last and oldest call first in it. */
+  /** By id: a list for each turn, newest turn last, oldest call first. */
   readonly #byId = new Map<string, Array<Array<Call>>>()
-  /** Those without an id by tool name, oldest first. */
+  /** Calls without an id, by tool name, oldest first. */
   readonly #byName = new Map<string, Array<Call>>()
 
-  /** Takes the calls of a turn. */
+  /** Adds the calls of a turn. */
   add(calls: ReadonlyArray<Call>): void {
     const turn = new Map<string, Array<Call>>()
     for (const call of calls) {
@@ -82,7 +81,7 @@ class OpenCalls {
     }
   }
 
-  /** By id of the newest turn the oldest open call; without one the oldest of that tool that has no id either. */
+  /** The call of a result: with an id, the oldest open call of the newest turn; without, the oldest of that tool. */
   take({ payload: { toolCallId = "", toolName } }: Result): Call | undefined {
     if (toolCallId !== "") {
       const turns = this.#byId.get(toolCallId)
@@ -96,8 +95,8 @@ class OpenCalls {
 }
 
 /**
- * The block of a call as Pi writes it, its id aside; undefined for any other block. Mirrors may leave the id out, and
- * give the arguments as the model's own text.
+ * A `toolCall` block as Pi writes it; undefined for other blocks. Mirrors may omit the id, which is empty then, and may
+ * give the arguments as JSON text.
  */
 export const callBlock = (block: UnknownBlock): ToolCallBlock | undefined => {
   if (block.type !== "toolCall") return undefined

@@ -1,6 +1,6 @@
 /**
- * Finds the answers that were cut off: runs of chunks without the `pi.assistant` that should follow. Only the chunks of
- * the answer being streamed are held, undecoded, and they are forgotten as soon as it is complete.
+ * Finds interrupted answers: runs of chunks without a `pi.assistant` after them. Only the chunks of the current answer
+ * are kept, undecoded.
  */
 import { type Json, type JsonObject, isObject, isOptional, objectAt, stringAt } from "@pi-sessions/core/Json"
 import { type SessionLine } from "@pi-sessions/core/SessionLine"
@@ -8,7 +8,7 @@ import * as ValueText from "@pi-sessions/core/ValueText"
 import { type Assistant, type Chunk, type Interrupted } from "../Thread.ts"
 import { type ChunkLine } from "../internal/chunkLine.ts"
 
-/** An interrupted answer, and how many of the thread's entries stand before it. */
+/** An interrupted answer, and its index in the thread's entries. */
 export interface Cut {
   readonly entry: Interrupted
   readonly at: number
@@ -16,19 +16,19 @@ export interface Cut {
 
 export class ChunkRuns {
   #run: Array<SessionLine> = []
-  /** The run's first chunk, which tells whose it is. */
+  /** The run's first chunk. */
   #first: Chunk | undefined
-  /** The id of its message as it stands in a line. */
+  /** Its message id as JSON. */
   #messageId: Uint8Array = new Uint8Array(0)
-  /** Where in the thread's entries an interrupted answer goes, should this run turn out to be one. */
+  /** Index in the thread's entries for the interrupted answer. */
   #at = 0
 
   /**
-   * Takes a chunk, `known` if its line was; `at` is how many entries the thread had before it. Returns the answer that
-   * it shows to be cut off.
+   * Adds a chunk. `at` is the number of thread entries before it; `known` has the parts of a recognized line. Returns the
+   * earlier answer, when this chunk shows that it was interrupted.
    */
   push(line: SessionLine, at: number, known?: ChunkLine): Cut | undefined {
-    // One message streams at a time: only the first chunk of a run is decoded, where lines are known.
+    // One message streams at a time, so only the first chunk of a run is decoded.
     let cut: Cut | undefined
     if (this.#run.length === 0 || known?.isOf(this.#messageId) !== true) {
       const chunk = known === undefined ? chunkOf(line) : known.decode()
@@ -43,10 +43,7 @@ export class ChunkRuns {
     return cut
   }
 
-  /**
-   * An answer has come, with this content: the run's own when it holds the run's first words, else the run was cut off
-   * before it.
-   */
+  /** Ends the run at an answer. The run was interrupted when the answer does not contain the run's first words. */
   answered(content: Assistant["content"]): Cut | undefined {
     const first = this.#run.length === 0 ? undefined : this.#first
     const text = first?.delta.text ?? ""
@@ -56,12 +53,12 @@ export class ChunkRuns {
     return undefined
   }
 
-  /** A person has spoken. Chunks that do not name their message cannot go on after that. */
+  /** Ends the run at a user's chat, when its chunks have no message id. */
   spoken(): Cut | undefined {
     return this.#first?.messageId === undefined ? this.end() : undefined
   }
 
-  /** No answer will come any more. */
+  /** Ends the run. It was interrupted when it has any text. */
   end(): Cut | undefined {
     const run = this.#run
     const messageId = this.#first?.messageId
@@ -93,7 +90,7 @@ const chunkOf = (line: SessionLine): Chunk | undefined => {
   return payload !== undefined && isChunk(payload) ? payload : undefined
 }
 
-/** What the schema says, in plain code (tested). */
+/** What the schema `Chunk` says, in plain code, which is faster. */
 export const isChunk = (payload: JsonObject): payload is JsonObject & Chunk => {
   const { messageId, idx, delta } = payload
   return (
@@ -105,7 +102,7 @@ export const isChunk = (payload: JsonObject): payload is JsonObject & Chunk => {
   )
 }
 
-/** Whether an answer says `text` somewhere. */
+/** Whether an answer contains `text`. */
 const holds = (content: Assistant["content"], text: string): boolean => {
   if (typeof content === "string") return content.includes(text)
   for (const block of content) {

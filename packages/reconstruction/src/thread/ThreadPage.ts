@@ -1,14 +1,14 @@
 /**
- * The JSON document that carries thread entries over HTTP, `{"entries": [...], ...}`, taken apart without building the
- * entries: each one keeps its own text, byte for byte, and most are never parsed.
+ * Splits the JSON document that carries entries over HTTP, `{"entries": [...], ...}`, without parsing the entries: each
+ * keeps its text byte for byte.
  *
- * The document's frame is checked here. An entry is only delimited; whoever reads it finds out whether it is JSON.
+ * Only the document around the entries is validated here. An entry is validated when it is read.
  */
 import * as Result from "effect/Result"
 import { type JsonObject, isArray, isObject } from "@pi-sessions/core/Json"
 import { parseJson } from "../internal/parseJson.ts"
 
-/** Where an entry's text stands in the document: `bytes[start, end)`. */
+/** Position of an entry's text: `bytes[start, end)`. */
 export interface EntryRange {
   readonly start: number
   readonly end: number
@@ -17,14 +17,14 @@ export interface EntryRange {
 export interface ThreadPage {
   readonly bytes: Uint8Array
   readonly entries: ReadonlyArray<EntryRange>
-  /** The document's other members; `entries` is an empty array here. */
+  /** The document with an empty array for `entries`. */
   readonly frame: JsonObject
 }
 
-/** Why a document is no page. */
+/** Why a document is not a page. */
 export interface NotAPage {
   readonly reason: string
-  /** Whether it began as a page and broke off. */
+  /** Whether the document ends too early. */
   readonly truncated: boolean
 }
 
@@ -36,13 +36,10 @@ const NEWLINE = 0x0a
 const notAPage = (reason: string, truncated = false): Result.Result<never, NotAPage> =>
   Result.fail({ reason, truncated })
 
-/**
- * Takes a document apart. The bytes are the page's from now on: line breaks between an entry's tokens become spaces,
- * so that every entry is a line.
- */
+/** Splits a document. Changes `bytes`: line breaks between tokens of an entry become spaces, so each entry is one line. */
 export const take = (bytes: Uint8Array): Result.Result<ThreadPage, NotAPage> => {
   const cursor = new Cursor(bytes)
-  // A byte order mark, which JSON does not allow and some servers send.
+  // Some servers send a byte order mark, which JSON does not allow.
   const bom = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0
   let at = cursor.space(bom)
   if (at === bytes.length) return notAPage("it is empty", true)
@@ -79,17 +76,14 @@ export const take = (bytes: Uint8Array): Result.Result<ThreadPage, NotAPage> => 
   return Result.succeed({ bytes, entries: found.entries, frame })
 }
 
-/**
- * The entries as lines of JSONL, the last one with its newline. Made in the page's own bytes: the page's text is no
- * document any more, its ranges hold.
- */
+/** The entries as JSONL. Overwrites the bytes between the page's entries; the entries' ranges stay valid. */
 export const lines = ({ bytes, entries }: ThreadPage): Uint8Array => {
   const first = entries[0]
   const last = entries.at(-1)
   if (first === undefined || last === undefined) return bytes.subarray(0, 0)
   entries.forEach(({ end }, index) => {
     bytes.fill(0x20, end, entries[index + 1]?.start ?? end)
-    // Behind an entry there is a comma, a space or the closing bracket.
+    // An entry is followed by a comma, a space or the closing bracket.
     bytes[end] = NEWLINE
   })
   return bytes.subarray(first.start, last.end + 1)
@@ -97,22 +91,22 @@ export const lines = ({ bytes, entries }: ThreadPage): Uint8Array => {
 
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true })
 
-/** Whether a string, quotes included in the range, spells `key`. */
+/** Whether the JSON string at `[start, end)` is `key`. */
 const isKey = (bytes: Uint8Array, start: number, end: number, key: string): boolean =>
-  // An escape takes at most six bytes.
+  // An escape has at most six bytes.
   end - start <= key.length * 6 + 2 && parseJson(decoder.decode(bytes.subarray(start, end))) === key
 
-/** Finds the ends of JSON values by their quotes and brackets alone. */
+/** Finds the ends of JSON values from quotes and brackets only. */
 class Cursor {
   readonly #bytes: Uint8Array
-  /** Just after the array that `elements` walked, or where it could not go on. */
+  /** The offset where the last `elements` ended or failed. */
   at = 0
 
   constructor(bytes: Uint8Array) {
     this.#bytes = bytes
   }
 
-  /** The first byte from `from` on that is no white space. */
+  /** The offset of the first byte from `from` on that is not white space. */
   space(from: number): number {
     const bytes = this.#bytes
     let i = from
@@ -120,7 +114,7 @@ class Cursor {
     return i
   }
 
-  /** The end of the value that starts at `from`, or -1 when there is none or it breaks off. */
+  /** The end of the value at `from`; -1 when there is no value or the document ends in it. */
   value(from: number): number {
     const bytes = this.#bytes
     const first = bytes[from]
@@ -131,7 +125,7 @@ class Cursor {
     return i === from ? -1 : i
   }
 
-  /** The elements of the array that opens at `open`; undefined when it breaks off or is not separated by commas. */
+  /** The elements of the array at `open`; undefined when a comma is missing or the document ends in the array. */
   elements(open: number): ReadonlyArray<EntryRange> | undefined {
     const bytes = this.#bytes
     const ranges: Array<EntryRange> = []
@@ -143,7 +137,7 @@ class Cursor {
     for (;;) {
       const end = this.value(i)
       if (end < 0) {
-        // A value that has begun ends only where the document does.
+        // The document ends in this value, unless the value is missing.
         this.at = isDelimiter(bytes[i] ?? 0) ? i : bytes.length
         return undefined
       }
