@@ -63,9 +63,11 @@ export class CwdMissing extends Schema.TaggedError<CwdMissing>()("CwdMissing", {
   }
 }
 
+export const MODES = ["auto", "lossless", "semantic"] as const
+
 export interface HydrateOptions {
   /** `auto`: lossless when the raw lines are complete, else semantic. Default: `auto`. */
-  readonly mode?: "auto" | "lossless" | "semantic"
+  readonly mode?: (typeof MODES)[number]
   /** How semantic hydration writes calls with a result. Default: `pairs`. */
   readonly tools?: SemanticHydration.ToolMode
   /** Default: the session of the thread's newest raw line. */

@@ -1,8 +1,8 @@
 /** Makes the header of a semantically hydrated session. */
-import { createHash } from "node:crypto"
 import * as EntryId from "@pi-sessions/core/EntryId"
 import { type JsonObject } from "@pi-sessions/core/Json"
 import { CURRENT_VERSION, ID_PATTERN } from "@pi-sessions/core/SessionHeader"
+import { sha256 } from "../internal/sha256.ts"
 
 export interface Options {
   readonly threadId: string
@@ -22,7 +22,7 @@ export const make = ({ threadId, sessionId, timestamp, cwd }: Options): JsonObje
     sessionId !== undefined && ID_PATTERN.test(sessionId) ? sessionId : EntryId.deriveSessionId("hydrate", threadId)
   const header = { type: "session", version: CURRENT_VERSION, id, timestamp, cwd }
   const full = { ...header, hydratedFrom: { threadId, mode: "semantic" } }
-  const hash = `sha256:${createHash("sha256").update(threadId).digest("hex")}`
+  const hash = `sha256:${sha256(threadId)}`
   const fits = Buffer.byteLength(JSON.stringify(full)) < HEADER_BYTES || hash.length >= threadId.length
   return fits ? full : { ...header, hydratedFrom: { threadId: hash, mode: "semantic" } }
 }

@@ -2,12 +2,12 @@
  * Lossless hydration: joins a thread's raw lines into the file that Pi wrote (docs/adr/001-resume-from-a-thread.md). The
  * lineage must be complete: the header and every line from 1 on, each with a matching SHA-256.
  */
-import { createHash } from "node:crypto"
 import * as Session from "@pi-sessions/core/Session"
 import { stringAt } from "@pi-sessions/core/Json"
 import { ID_PATTERN } from "@pi-sessions/core/SessionHeader"
 import { HeaderLine } from "@pi-sessions/core/SessionLine"
 import { peekHeader } from "@pi-sessions/core/SessionReader"
+import { sha256 } from "../internal/sha256.ts"
 import { type RawEntry, type RawHeader, type Thread } from "../Thread.ts"
 
 /** The raw lines of one generation of a session file. */
@@ -48,8 +48,6 @@ export const sessionIds = (thread: Thread): ReadonlySet<string> =>
       entry.type === "pi.session_header" || entry.type === "pi.session_entry" ? [entry.payload.sessionId] : []
     )
   )
-
-const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex")
 
 const encode = (line: string): Uint8Array => Buffer.from(line, "utf8")
 

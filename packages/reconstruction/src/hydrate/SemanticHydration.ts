@@ -15,7 +15,8 @@ import * as ToolPairs from "./ToolPairs.ts"
 import { callText, chatContent, fullUsage, imageAsText, resultContent, unknownBlock } from "./messageContent.ts"
 
 /** How calls with a result are written. Calls without one always become text. */
-export type ToolMode = "pairs" | "flatten" | "omit"
+export const TOOL_MODES = ["pairs", "flatten", "omit"] as const
+export type ToolMode = (typeof TOOL_MODES)[number]
 
 export interface Options {
   /** Working directory for the header. */

@@ -1,7 +1,7 @@
 /** How far a session file has been mirrored. The mirror keeps this state on disk; all else is read from the file again. */
-import { createHash } from "node:crypto"
 import * as Schema from "effect/Schema"
 import { stringAt } from "@pi-sessions/core/Json"
+import { sha256 } from "../internal/sha256.ts"
 import { entryOf } from "./MirrorProjection.ts"
 
 export const FollowState = Schema.Struct({
@@ -58,5 +58,3 @@ export const advance = (state: FollowState, line: Buffer): FollowState => {
 /** The id of the thread entry that carries line `seq`. */
 export const rawId = (state: FollowState, seq: number): string =>
   `${state.threadId}:pi:raw:${state.sessionId}:${state.generation}:${seq}`
-
-export const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex")

@@ -5,13 +5,13 @@
  * Ids are `<threadId>:pi:idx:<n>`, where n is a hash of the content. So a restarted mirror repeats ids, and a turn that
  * a fork copies or that Pi rewrites under another entry id is in the thread once.
  */
-import { createHash } from "node:crypto"
 import * as Schema from "effect/Schema"
 import * as EntryId from "@pi-sessions/core/EntryId"
 import { type JsonObject, isObject, objectAt, stringAt } from "@pi-sessions/core/Json"
 import * as ValueText from "@pi-sessions/core/ValueText"
 import { Assistant, Compaction, ToolResult } from "../Thread.ts"
 import { parseJson } from "../internal/parseJson.ts"
+import { sha256 } from "../internal/sha256.ts"
 
 export interface Projected {
   readonly type: "pi.assistant" | "pi.tool_result" | "pi.compaction"
@@ -28,8 +28,8 @@ export const projectionId = (threadId: string, n: number): string => `${threadId
 
 /** `n` has 52 bits: among a million messages two share one with a probability of one in ten thousand. */
 const projectedAs = (type: Projected["type"], when: string, payload: JsonObject): Projected => {
-  const hash = createHash("sha256").update(JSON.stringify([type, when, ValueText.stringify(payload)]))
-  return { type, n: Number.parseInt(hash.digest("hex").slice(0, 13), 16), payload }
+  const hash = sha256(JSON.stringify([type, when, ValueText.stringify(payload)]))
+  return { type, n: Number.parseInt(hash.slice(0, 13), 16), payload }
 }
 
 /** The projection of a session entry; undefined for other types and for damaged messages. */

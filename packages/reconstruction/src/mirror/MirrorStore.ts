@@ -5,7 +5,6 @@
  * Files are replaced by a rename and not synced, because after a power loss an old or missing state is harmless. Each
  * waiting entry is a file of its own, so that several Pis can share the directory.
  */
-import { createHash } from "node:crypto"
 import * as process from "node:process"
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
@@ -14,6 +13,7 @@ import type * as PlatformError from "effect/PlatformError"
 import * as Schema from "effect/Schema"
 import { type JsonObject, isObject, stringAt } from "@pi-sessions/core/Json"
 import { FollowState } from "./FollowState.ts"
+import { sha256 } from "../internal/sha256.ts"
 import { parseJson } from "../internal/parseJson.ts"
 
 /** A session file and how far it has been mirrored. */
@@ -46,7 +46,7 @@ export interface MirrorStore {
 
 const isRecord = Schema.is(MirrorRecord)
 
-const digest = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 32)
+const digest = (text: string): string => sha256(text).slice(0, 32)
 
 /** The store for `sink`, the name of a sink, in `directory`. The directory is made by the first write. */
 export const make = Effect.fnUntraced(function* (

@@ -1,6 +1,6 @@
 /** The system prompt and tools that a model gets, which no session file holds: `pi.request_context`. */
-import { createHash } from "node:crypto"
 import { type Json, type JsonObject } from "@pi-sessions/core/Json"
+import { sha256 } from "../internal/sha256.ts"
 
 export interface RequestContext {
   readonly systemPrompt: string
@@ -11,7 +11,7 @@ export interface RequestContext {
 
 /** Hash of prompt and tools, without `afterEntryId`; it differs once they change. */
 export const sha256Of = (sessionId: string, { systemPrompt, tools }: RequestContext): string =>
-  createHash("sha256").update(JSON.stringify({ sessionId, systemPrompt, tools })).digest("hex")
+  sha256(JSON.stringify({ sessionId, systemPrompt, tools }))
 
 /** The thread entry. The same context at the same leaf has the same id. */
 export const entryOf = (

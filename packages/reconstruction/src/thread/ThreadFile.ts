@@ -2,7 +2,6 @@
  * Appends to a thread in a JSONL file. Each batch is one write, synced before it is acknowledged. A torn line of an
  * earlier crash stays as it is; the next batch starts on a new line.
  */
-import { createHash } from "node:crypto"
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Option from "effect/Option"
@@ -15,6 +14,7 @@ import { valueOf } from "@pi-sessions/core/LineValue"
 import { SessionEntry, type SessionLine } from "@pi-sessions/core/SessionLine"
 import { SessionReader } from "@pi-sessions/core/SessionReader"
 import * as SafeWrite from "@pi-sessions/session-file/SafeWrite"
+import { sha256 } from "../internal/sha256.ts"
 
 /** An entry as one line of JSON text. */
 export interface EntryText {
@@ -47,7 +47,7 @@ export const fileName = (threadId: string): string => {
     .replaceAll(/^\.|[^A-Za-z0-9._-]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`)
   if (name === "") return "%.jsonl"
   if (name.length <= LONGEST_NAME) return `${name}.jsonl`
-  return `${name.slice(0, 100)}~${createHash("sha256").update(threadId).digest("hex")}.jsonl`
+  return `${name.slice(0, 100)}~${sha256(threadId)}.jsonl`
 }
 
 /** The file at `path`, which may be missing. It is read by the first `append`. */
