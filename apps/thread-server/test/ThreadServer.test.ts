@@ -19,7 +19,7 @@ import * as ThreadServer from "../src/ThreadServer.ts"
 const TOKEN = "tok-5ecret-5ecret"
 const token = Redacted.make(TOKEN)
 
-/** A server in this process, on a database of its own unless told; its address. */
+/** Starts a server in this process. Default: a new database. Returns its address. */
 const serve = Effect.fnUntraced(function* (options: Partial<ThreadServer.Options> = {}) {
   const database = Path.join(yield* temporaryFolder, "threads.sqlite")
   const layer = ThreadServer.layer({
@@ -52,7 +52,7 @@ const read = (url: string, threadId: string, options: PagesOptions = {}) =>
     Effect.provide(ThreadSource.ThreadSource.layerHttp({ url, ...once, ...options }).pipe(Layer.provide(clients)))
   )
 
-/** A request as any program would make it. */
+/** A request by fetch. */
 const call = (url: string, init: RequestInit & { readonly headers?: Record<string, string> } = {}) =>
   Effect.promise(async () => {
     const headers = { authorization: `Bearer ${TOKEN}`, "content-type": "application/json", ...init.headers }
@@ -60,7 +60,7 @@ const call = (url: string, init: RequestInit & { readonly headers?: Record<strin
     return { status: response.status, text: await response.text() }
   })
 
-/** A request whose path and host are sent as they are, which fetch does not do. */
+/** A request whose path and host are sent unchanged, which fetch does not do. */
 const request = (url: string, method: string, path: string, headers: Record<string, string> = {}) =>
   Effect.promise(
     () =>
@@ -274,7 +274,7 @@ describe("the thread server", () => {
         [yield* Effect.flip(read(url, "th_1", { token: undefined })), "wants a token"],
         [yield* Effect.flip(append(url, "th_1", [chat(2)], { token: wrong })), "refused the token"],
         [yield* Effect.flip(append(url, "th_1", [chat(2, "x".repeat(20_000))])), "takes no request of that size"],
-        // Far more than the kernel takes while the server does not read.
+        // More than the kernel buffers while the server does not read.
         [yield* Effect.flip(append(url, "th_1", [chat(2, "x".repeat(70_000_000))])), "takes no request of that size"]
       ] as const
       for (const [error, words] of errors) {
