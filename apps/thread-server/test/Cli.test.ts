@@ -53,7 +53,7 @@ describe("pi-sessions-thread-server", () => {
       const help = yield* call(cwd, ["--help"])
       assert.deepStrictEqual([help.status, help.stderr], [0, ""])
       for (const word of ["EXAMPLES", "--port", "--host", "--db"]) assert.include(help.stdout, word)
-      const calls = [["--port", "x"], ["--port", "70000"], ["--what"], ["--host", "0.0.0.0"]]
+      const calls = [["--port", "x"], ["--port", "70000"], ["--what"], ["--host", "0.0.0.0", "--db", "no/t.sqlite"]]
       for (const result of [
         ...(yield* Effect.forEach(calls, (args) => call(cwd, args))),
         callBundle(cwd, ["--what"])
@@ -70,7 +70,9 @@ describe("pi-sessions-thread-server", () => {
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       for (const wrong of ["x", "fifteen-letters", "two words of a token", "tökens-of-16-and-more"]) {
-        const { status, stdout, stderr } = yield* call(cwd, ["--port", "0"], { ARBE_TOKEN: wrong })
+        const { status, stdout, stderr } = yield* call(cwd, ["--port", "0", "--db", "no/t.sqlite"], {
+          ARBE_TOKEN: wrong
+        })
         assert.deepStrictEqual([status, stdout], [2, ""], stderr)
         assert.match(stderr, /^error: ARBE_TOKEN .+openssl rand -hex 24\n$/)
         if (wrong !== "x") assert.notInclude(stderr, wrong)
