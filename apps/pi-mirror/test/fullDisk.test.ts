@@ -1,3 +1,4 @@
+/** The mirror in a real Pi when the disk of its threads and state is full. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as FileSystem from "node:fs"

@@ -1,3 +1,4 @@
+/** Kill -9 of a real Pi with the mirror. `PI_SESSIONS_KILLS` sets the number of kills. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { createHash } from "node:crypto"

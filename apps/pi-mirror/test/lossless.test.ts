@@ -1,3 +1,4 @@
+/** Sessions of a real Pi with everything that Pi writes, mirrored and hydrated byte for byte. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as FileSystem from "node:fs"

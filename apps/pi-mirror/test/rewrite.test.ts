@@ -1,3 +1,4 @@
+/** A session file that the real Pi migrates, and so rewrites. */
 import { assert, describe, it } from "@effect/vitest"
 import { NodeServices } from "@effect/platform-node"
 import { Effect, Layer } from "effect"

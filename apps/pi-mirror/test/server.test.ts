@@ -1,3 +1,4 @@
+/** The mirror in a real Pi with a thread server: absent, present, refusing its token. */
 import { assert, describe, it } from "@effect/vitest"
 import { NodeServices } from "@effect/platform-node"
 import { Effect, Layer, Redacted } from "effect"

@@ -1,3 +1,4 @@
+/** The built program: settings, exit codes, and the command that it becomes. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { spawn, spawnSync } from "node:child_process"

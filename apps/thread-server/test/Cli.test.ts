@@ -1,3 +1,4 @@
+/** The command line: usage, tokens, the database's mode, start and end. */
 import { assert, describe, it } from "@effect/vitest"
 import { NodeServices } from "@effect/platform-node"
 import { ConfigProvider, Effect } from "effect"

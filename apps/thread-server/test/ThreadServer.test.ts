@@ -1,3 +1,4 @@
+/** The HTTP contract, on servers in this process. */
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Context, Effect, Exit, Layer, Logger, Option, Redacted, Scope } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientRequest, HttpServer } from "effect/http"

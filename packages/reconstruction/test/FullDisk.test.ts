@@ -62,7 +62,7 @@ describe.skipIf(FullDisk.refusal() !== undefined)("on a full disk", () => {
           entries.map(({ id, payload, type }) => ({ id, type, payload })),
           [chat(1), ...batch].slice(0, entries.length)
         )
-        assert.isAtLeast(diagnostics.length, 1, "what is torn is told")
+        assert.isAtLeast(diagnostics.length, 1, "the torn line is reported")
       }
       disk.free()
       yield* (restarted ? yield* fileSink(path) : sink).append("th_1", batch)
@@ -88,10 +88,10 @@ describe.skipIf(FullDisk.refusal() !== undefined)("on a full disk", () => {
   const mirroring = <A, E>(
     threads: string,
     stateDirectory: string,
-    use: (mirror: Mirror["Service"], told: ReadonlyArray<string>) => Effect.Effect<A, E>
+    use: (mirror: Mirror["Service"], reports: ReadonlyArray<string>) => Effect.Effect<A, E>
   ) => {
-    const told: Array<string> = []
-    return Effect.flatMap(Mirror, (mirror) => use(mirror, told)).pipe(
+    const reports: Array<string> = []
+    return Effect.flatMap(Mirror, (mirror) => use(mirror, reports)).pipe(
       Effect.provide(
         Mirror.layer({
           sinkName: threads,
@@ -99,7 +99,7 @@ describe.skipIf(FullDisk.refusal() !== undefined)("on a full disk", () => {
           interval: "10 millis",
           backoff: "1 millis",
           longestBackoff: "5 millis",
-          report: (kind, message) => Effect.sync(() => told.push(`${kind}: ${message}`))
+          report: (kind, message) => Effect.sync(() => reports.push(`${kind}: ${message}`))
         }).pipe(
           Layer.provide([ThreadSink.layerDirectory(threads), ThreadSource.layerDirectory(threads)]),
           Layer.provide(NodeServices.layer)
@@ -127,13 +127,13 @@ describe.skipIf(FullDisk.refusal() !== undefined)("on a full disk", () => {
       yield* mirroring(
         threads,
         state,
-        Effect.fnUntraced(function* (mirror, told) {
+        Effect.fnUntraced(function* (mirror, reports) {
           yield* mirror.open(opening(file))
           yield* mirror.requestContext(context)
           Fs.writeFileSync(file, header + entry(1, 10_000) + entry(2))
           for (let round = 0; round < 5; round++) assert.isFalse(yield* mirror.flush("1 minute"))
-          assert.strictEqual(told.length, 1)
-          assert.include(told[0], `${Path.join(threads, "th.jsonl")} cannot be written: ${FULL}`)
+          assert.strictEqual(reports.length, 1)
+          assert.include(reports[0], `${Path.join(threads, "th.jsonl")} cannot be written: ${FULL}`)
           disk.free()
           assert.isTrue(yield* mirror.flush("1 minute"))
         })

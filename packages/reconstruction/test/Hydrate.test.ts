@@ -1,3 +1,4 @@
+/** Lossless and semantic hydration from thread files to session files. */
 import { assert, describe, it } from "@effect/vitest"
 import { NodeServices } from "@effect/platform-node"
 import { Effect, Layer } from "effect"

@@ -1,3 +1,4 @@
+/** Both real Pis continue hydrated sessions. */
 import { assert, describe, it } from "@effect/vitest"
 import { NodeServices } from "@effect/platform-node"
 import { Effect, Layer } from "effect"

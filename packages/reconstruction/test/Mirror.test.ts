@@ -1,3 +1,4 @@
+/** The mirror with a server in memory: order, failures, restarts, several machines. */
 import { assert, describe, it } from "@effect/vitest"
 import { NodeServices } from "@effect/platform-node"
 import { Effect, Layer } from "effect"
@@ -80,7 +81,7 @@ const assistant = (id: string, text: string) =>
   `${JSON.stringify({ type: "message", id, parentId: null, message: { role: "assistant", content: [{ type: "text", text }], timestamp: 1 } })}\n`
 
 /** The mirror's reports. */
-const told: Array<string> = []
+const reports: Array<string> = []
 
 /** Runs a mirror from start to end. */
 const mirroring = <A, E>(
@@ -97,7 +98,7 @@ const mirroring = <A, E>(
         interval: "10 millis",
         backoff: "1 millis",
         longestBackoff: "5 millis",
-        report: (kind, message) => Effect.sync(() => told.push(`${kind}: ${message}`))
+        report: (kind, message) => Effect.sync(() => reports.push(`${kind}: ${message}`))
       }).pipe(Layer.provide(server.layer), Layer.provide(NodeServices.layer)),
       { local: true }
     )
@@ -188,7 +189,7 @@ describe("Mirror", () => {
       const file = Path.join(directory, "s.jsonl")
       const written = header("s1") + user("u1", "hi") + assistant("a1", "hello")
       server.mood = "unreachable"
-      told.length = 0
+      reports.length = 0
       yield* mirroring(
         server,
         directory,
@@ -200,8 +201,8 @@ describe("Mirror", () => {
           for (let round = 0; round < 5; round++) assert.isFalse(yield* mirror.flush("1 minute"))
         })
       )
-      assert.strictEqual(told.length, 1)
-      assert.match(told[0] ?? "", /^warning: .*no answer/)
+      assert.strictEqual(reports.length, 1)
+      assert.match(reports[0] ?? "", /^warning: .*no answer/)
       server.mood = "well"
       const other = Path.join(directory, "other.jsonl")
       Fs.writeFileSync(other, header("s2") + user("u2", "another"))
@@ -228,7 +229,7 @@ describe("Mirror", () => {
       const file = Path.join(directory, "s.jsonl")
       Fs.writeFileSync(file, header("s1") + user("u1", "hi"))
       server.mood = "refuses"
-      told.length = 0
+      reports.length = 0
       yield* mirroring(
         server,
         directory,
@@ -240,8 +241,8 @@ describe("Mirror", () => {
         })
       )
       assert.strictEqual(server.batches, 1)
-      assert.strictEqual(told.length, 1)
-      assert.match(told[0] ?? "", /^error: .*HTTP 401.*Mirroring has stopped/)
+      assert.strictEqual(reports.length, 1)
+      assert.match(reports[0] ?? "", /^error: .*HTTP 401.*Mirroring has stopped/)
       server.mood = "well"
       assert.isTrue(yield* mirrorOnce(server, directory, file))
       assert.strictEqual(hydrated(server), Fs.readFileSync(file, "utf8"))

@@ -1,3 +1,4 @@
+/** The packages as npm packs them, in a program outside the workspace. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { execFileSync } from "node:child_process"

@@ -1,3 +1,4 @@
+/** Rules of semantic hydration, on examples and random threads. */
 import { assert, describe, it } from "@effect/vitest"
 import { type JsonObject, isArray, isObject, objectAt } from "@pi-sessions/core/Json"
 import * as Session from "@pi-sessions/core/Session"
@@ -346,7 +347,7 @@ describe("semantic hydration", () => {
         ])!.session
       ).flatMap((message) => message["stopReason"] ?? [])
     assert.deepStrictEqual(reasons("toolUse", call("x", 1)), ["toolUse"])
-    assert.deepStrictEqual(reasons("toolUse", call("y", 1)), ["stop"], "a call nobody answered is text")
+    assert.deepStrictEqual(reasons("toolUse", call("y", 1)), ["stop"], "an unanswered call is text")
     assert.deepStrictEqual(reasons("length"), ["length"])
   })
 
@@ -379,7 +380,11 @@ describe("semantic hydration", () => {
       messagesOf(hydrate(entries)!.session).map((message) => message["role"])
     const pi = { id: "p", type: "pi.assistant", payload: { content: "Hello." } }
     assert.deepStrictEqual(roles(pi, chat("r", "Hello.", "pi"), chat("b", "I am Bob.", "bob")), ["assistant", "user"])
-    assert.deepStrictEqual(roles(pi, chat("b", "I am Bob.", "bob")), ["assistant", "assistant"], "nobody is known")
+    assert.deepStrictEqual(
+      roles(pi, chat("b", "I am Bob.", "bob")),
+      ["assistant", "assistant"],
+      "the mirrored Pi is unknown"
+    )
   })
 
   it("uses the given session id when it follows Pi's rule", () => {

@@ -1,3 +1,4 @@
+/** Reading a growing, damaged or rewritten session file. */
 import { assert, describe, it } from "@effect/vitest"
 import { NodeServices } from "@effect/platform-node"
 import { Effect } from "effect"

@@ -1,3 +1,4 @@
+/** The generated contract. */
 import { assert, it } from "@effect/vitest"
 import { OpenApi } from "effect/http-api"
 import * as FileSystem from "node:fs"

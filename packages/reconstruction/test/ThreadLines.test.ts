@@ -1,3 +1,4 @@
+/** The fast ways to read thread lines, compared with the schema and JSON.parse. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Dose from "@pi-sessions/testing/Dose"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"

@@ -1,3 +1,4 @@
+/** Splitting a page of entries without parsing them. */
 import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
 import * as ThreadPage from "../src/thread/ThreadPage.ts"

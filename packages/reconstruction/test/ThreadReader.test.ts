@@ -1,3 +1,4 @@
+/** Reading whole and damaged thread files. */
 import { assert, describe, it } from "@effect/vitest"
 import * as FileSystem from "node:fs"
 import * as Path from "node:path"
@@ -38,11 +39,11 @@ describe("ThreadReader", () => {
     const wrong = JSON.stringify({ id: "bad", type: "chat", payload: { role: 7 } })
     const thread = ThreadReader.read(bytes(`${good}\nnot json\n${wrong}\n{"type":"chat","payload":{}}\n`), "x")
     assert.strictEqual(thread.entries.length, 1)
-    const told = thread.diagnostics.map((diagnostic) => formatDiagnostic("t.jsonl", diagnostic))
-    assert.include(told[0], `t.jsonl:2 (byte ${good.length + 1}): malformed-line`)
-    assert.include(told[1], `t.jsonl:3 (byte ${good.length + 10}, entry bad): `)
-    assert.include(told[1], '["payload"]["role"]')
-    assert.include(told[2], "without an id")
+    const messages = thread.diagnostics.map((diagnostic) => formatDiagnostic("t.jsonl", diagnostic))
+    assert.include(messages[0], `t.jsonl:2 (byte ${good.length + 1}): malformed-line`)
+    assert.include(messages[1], `t.jsonl:3 (byte ${good.length + 10}, entry bad): `)
+    assert.include(messages[1], '["payload"]["role"]')
+    assert.include(messages[2], "without an id")
   })
 
   it("reads files that are not threads without throwing", () => {

@@ -1,3 +1,4 @@
+/** Appending to files, directories and servers. */
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Effect, FileSystem, Layer, PlatformError, Redacted } from "effect"
 import { FetchHttpClient } from "effect/http"

@@ -1,3 +1,4 @@
+/** Reading threads from servers and directories. */
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Effect, Layer, Redacted, Tracer } from "effect"
 import { FetchHttpClient } from "effect/http"
