@@ -1,3 +1,4 @@
+/** Bundles the program into one file. */
 import { defineConfig } from "rolldown"
 
 export default defineConfig({

@@ -1,3 +1,4 @@
+/** Bundles the server. */
 import { defineConfig } from "rolldown"
 
 export default defineConfig({

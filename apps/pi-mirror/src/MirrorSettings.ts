@@ -1,4 +1,4 @@
-/** Where to mirror to, from the environment. */
+/** The extension's settings, from the environment (README). */
 import * as Os from "node:os"
 import * as Path from "node:path"
 import * as Config from "effect/Config"
@@ -10,7 +10,7 @@ import * as FetchHttpClient from "effect/http/FetchHttpClient"
 import { ThreadSink } from "@pi-sessions/reconstruction/ThreadSink"
 import { ThreadSource } from "@pi-sessions/reconstruction/ThreadSource"
 
-/** A setting that may be missing; an empty one is. */
+/** A setting; undefined when it is missing or empty. */
 const text = (name: string) =>
   Config.option(Config.String(name)).pipe(
     Config.map(Option.map((value) => value.trim())),
@@ -29,11 +29,11 @@ const environment = Config.all({
 })
 
 export interface MirrorSettings {
-  /** Names the sink; no secret in it. */
+  /** Identifies the sink. Holds no secret. */
   readonly sinkName: string
   readonly threadId: string | undefined
   readonly stateDirectory: string
-  /** How long Pi may be held up at its end. */
+  /** How long Pi may wait at the end of a session. */
   readonly flush: Duration.Duration
   readonly threads: ReturnType<typeof threadsIn> | ReturnType<typeof threadsAt>
 }
@@ -41,14 +41,14 @@ export interface MirrorSettings {
 const threadsIn = (directory: string) =>
   Layer.merge(ThreadSink.layerDirectory(directory), ThreadSource.layerDirectory(directory))
 
-// One attempt a request: the mirror tries again by itself, and must be able to end in between.
+// No retries within a request: the mirror itself retries, and can end between attempts.
 const threadsAt = (options: Parameters<typeof ThreadSink.layerHttp>[0]) =>
   Layer.merge(ThreadSink.layerHttp(options), ThreadSource.layerHttp(options)).pipe(Layer.provide(FetchHttpClient.layer))
 
-/** `~` stands for the home directory, as it does for Pi. */
+/** Expands `~` to the home directory, as Pi does. */
 const expanded = (path: string): string => (path === "~" || path.startsWith("~/") ? Os.homedir() + path.slice(1) : path)
 
-/** The settings; undefined when the environment names no place for threads. */
+/** The settings; undefined without `ARBE_URL` and `PI_MIRROR_DIR`. */
 export const load = Effect.map(environment, (found): MirrorSettings | undefined => {
   const { threadId, flush } = found
   const agentDir = expanded(found.agentDir ?? "~/.pi/agent")

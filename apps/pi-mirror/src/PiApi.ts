@@ -1,13 +1,11 @@
-/**
- * What the mirror uses of Pi's extension API, by shape: the same in 0.78 and 1.5, and no dependency on either.
- */
+/** The part of Pi's extension API that the mirror uses. It is the same in 0.78 and 1.5; declared here to depend on neither. */
 
-/** What a handler gets beside the event. It may refuse every call once its session has been replaced. */
+/** The second argument of handlers. Its methods may throw once its session was replaced. */
 export interface PiContext {
   readonly hasUI: boolean
   readonly ui: { notify(message: string, type?: "info" | "warning" | "error"): void }
   readonly sessionManager: {
-    /** Undefined for a session that is not kept. */
+    /** Undefined when Pi does not save the session. */
     getSessionFile(): string | undefined
     getSessionId(): string
     getLeafId(): string | null
@@ -29,7 +27,7 @@ export interface MessageUpdate {
   }
 }
 
-/** Events after which the session file may have grown. The last three are unknown to 0.78, which does not mind. */
+/** Events after which the session file may have grown. Pi 0.78 does not have the last three and ignores them. */
 export const FILE_EVENTS = [
   "session_tree",
   "session_compact",

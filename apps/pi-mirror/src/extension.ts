@@ -1,16 +1,13 @@
-/**
- * Pi extension: mirrors the session it runs in into a thread. `pi install` this package, or `pi -e dist/extension.js`.
- * Without settings it does nothing. See the README.
- */
+/** The Pi extension: mirrors Pi's sessions into threads. Without settings it does nothing (README). */
 import { FILE_EVENTS, type PiApi } from "./PiApi.ts"
 import { type PiMirror, start } from "./PiMirror.ts"
 
-/** Pi shows what a handler throws to the user; whatever goes wrong here is no concern of the conversation. */
+/** Runs `work` and ignores errors, because Pi shows errors of handlers to the user. */
 const quietly = <A>(work: () => A): A | undefined => {
   try {
     return work()
   } catch {
-    // The session file keeps what was missed.
+    // Missed lines are read from the session file later.
     return undefined
   }
 }

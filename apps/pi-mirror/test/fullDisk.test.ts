@@ -1,16 +1,16 @@
+/** The mirror in a real Pi when the disk of its threads and state is full. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as FileSystem from "node:fs"
 import * as Path from "node:path"
 import * as FullDisk from "@pi-sessions/testing/FullDisk"
-import { versions } from "@pi-sessions/testing/PiVersion"
-import { bundle, hydrate, linesOf, make, sessionIdOf } from "./support/place.ts"
+import { bundle, hydrate, linesOf, make, sessionIdOf, tested } from "./support/place.ts"
 
 const refused = FullDisk.refusal() !== undefined
 
-describe.skipIf(refused).each(versions)("Pi %s, its mirror's threads and state on a full disk", (version) => {
+describe.skipIf(refused).each(tested("1.5"))("Pi %s, with the mirror's threads and state on a full disk", (version) => {
   it.live(
-    "works as without a mirror, tells a person once, and the next start brings everything",
+    "works as without a mirror and shows one notice, and the next start sends everything",
     Effect.fnUntraced(function* () {
       const disk = yield* FullDisk.make(1 << 20)
       const place = { ...(yield* make()), threads: Path.join(disk.root, "threads") }
@@ -22,7 +22,7 @@ describe.skipIf(refused).each(versions)("Pi %s, its mirror's threads and state o
         env: { ...env, PI_MIRROR_FLUSH: "1 second" }
       })
       yield* pi.prompt("please write the file")
-      // Long enough for the mirror to have tried three times.
+      // The notice comes after three attempts.
       const notice = yield* pi.event(({ type }) => type === "extension_ui_request")
       yield* pi.prompt("tell me of figs")
       assert.strictEqual(yield* pi.stop, 0)

@@ -1,4 +1,4 @@
-/** What the mirror tells makes samples of Pi 0.78 whole: its sessions hold neither the system prompt nor the tools. */
+/** Samples of mirrored sessions have the system prompt and the tools, which session files of Pi 0.78 do not hold. */
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -6,12 +6,11 @@ import * as FileSystem from "node:fs"
 import * as Session from "@pi-sessions/core/Session"
 import * as SampleCut from "@pi-sessions/samples/SampleCut"
 import * as RequestContexts from "@pi-sessions/samples/RequestContexts"
-import { versions } from "@pi-sessions/testing/PiVersion"
-import { make } from "./support/place.ts"
+import { make, tested } from "./support/place.ts"
 
-describe.each(versions)("samples of a mirrored session of Pi %s", (version) => {
+describe.each(tested("0.78"))("samples of a mirrored session of Pi %s", (version) => {
   it.live(
-    "hold the system prompt and the tools that were sent",
+    "have the system prompt and the tools that were sent",
     Effect.fnUntraced(function* () {
       const place = yield* make()
       const pi = yield* place.start(version, {})
@@ -20,11 +19,11 @@ describe.each(versions)("samples of a mirrored session of Pi %s", (version) => {
       const { sessionFile } = (yield* pi.request({ type: "get_state" })) as { readonly sessionFile: string }
       assert.strictEqual(yield* pi.stop, 0)
 
-      const told = yield* RequestContexts.read([place.threads]).pipe(Effect.provide(NodeServices.layer))
+      const requestContexts = yield* RequestContexts.read([place.threads]).pipe(Effect.provide(NodeServices.layer))
       const [sample, ...others] = SampleCut.cut(Session.read(FileSystem.readFileSync(sessionFile)), {
         sourcePath: sessionFile,
         role: { role: "unknown", roleSource: "none" },
-        requestContexts: told
+        requestContexts
       }).samples
       assert.deepStrictEqual(others, [])
       const [request] = yield* place.pi.model.requests

@@ -1,6 +1,6 @@
 /**
- * What an image pays: from process start to file written, for a thread of 1 MB, beside an Effect program that does
- * nothing; and the memory that a long thread takes. `pnpm bench`.
+ * Time from process start to file written, for a thread of 1 MB, beside an Effect program that does nothing; and the peak
+ * memory for a long thread. `pnpm bench`.
  */
 import * as FileSystem from "node:fs"
 import * as Path from "node:path"

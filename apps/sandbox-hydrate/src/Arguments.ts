@@ -1,21 +1,21 @@
-/** The command line: `[--NAME VALUE]... [-- COMMAND ARGS...]`. */
+/** Parses the command line: `[--NAME VALUE]... [-- COMMAND ARGS...]`. */
 
 export interface Arguments {
   /** Settings by the names of their environment variables. */
   readonly settings: { readonly [variable: string]: string }
-  /** What to become afterwards, when the line has a `--`. */
+  /** The program to run afterwards; after `--`. */
   readonly command: readonly [string, ...ReadonlyArray<string>] | undefined
   readonly help: boolean
-  /** What is wrong with the line. */
+  /** What is wrong with the command line. */
   readonly problem: string | undefined
 }
 
-/** Flags and the variables they stand for; a flag beats its variable. */
+/** Flags and the environment variables that they override. */
 export const FLAGS: { readonly [flag: string]: readonly [variable: string, description: string] } = {
   "--thread": ["ARBE_THREAD_ID", "thread id, or with --file its path"],
   "--file": ["SANDBOX_THREAD_FILE", "thread file to read instead of asking ARBE_URL"],
   "--url": ["ARBE_URL", "where threads are served"],
-  "--cwd": ["SANDBOX_CWD", "directory the conversation goes on in (default: here)"],
+  "--cwd": ["SANDBOX_CWD", "directory that Pi continues in (default: here)"],
   "--out": ["SANDBOX_SESSION_FILE", "session file to write"],
   "--session-dir": ["SANDBOX_SESSION_DIR", "directory to write to (default: arbe-sessions/THREAD)"],
   "--session": ["SANDBOX_SESSION_ID", "which session of the thread (default: that of its newest entry)"],
@@ -31,7 +31,7 @@ export const parse = (args: ReadonlyArray<string>): Arguments => {
     if (flag === "--") {
       const [program, ...rest] = args.slice(i + 1)
       if (program !== undefined) return { settings, command: [program, ...rest], help: false, problem: undefined }
-      return { settings, command: undefined, help: false, problem: "-- stands alone; give the command after it" }
+      return { settings, command: undefined, help: false, problem: "give the command after --" }
     }
     const known = FLAGS[flag]
     const value = inline ?? args[++i]

@@ -1,4 +1,4 @@
-/** Becoming another program: this process is replaced where Node can, else a child stands in for it. */
+/** Replaces this process with another program (execve); falls back to a child process. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { ChildProcess } from "node:child_process"
@@ -22,7 +22,7 @@ const isExecutable = (path: string): boolean => {
   }
 }
 
-/** The file that a shell would run. */
+/** The executable that a shell would run. */
 const locate = (command: string): string | undefined =>
   command.includes("/")
     ? [resolve(command)].find(isExecutable)
@@ -34,8 +34,8 @@ const locate = (command: string): string | undefined =>
 const SIGNALS: ReadonlyArray<NodeJS.Signals> = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"]
 
 /**
- * Runs `command` in `cwd` in place of this process. Returns only where the process cannot be replaced: then with the
- * child's exit code (128 + n when signal n ended it), signals passed on.
+ * Runs `command` in `cwd` in place of this process. Returns only after the fallback to a child, with the child's exit code
+ * (128 + n when signal n ended it). Signals are forwarded to the child.
  */
 export const become = Effect.fn("Become.become")(function* (
   [command, ...args]: readonly [string, ...ReadonlyArray<string>],
@@ -53,17 +53,17 @@ export const become = Effect.fn("Become.become")(function* (
   const { spawn } = yield* Effect.promise(() => import("node:child_process"))
   return yield* Effect.callback<number>((resume) => {
     let child: ChildProcess | undefined
-    const passOn = (signal: NodeJS.Signals): void => void child?.kill(signal)
+    const forward = (signal: NodeJS.Signals): void => void child?.kill(signal)
     for (const signal of SIGNALS) {
-      // From here on signals are the child's affair; Effect's own handler would end us at once. Ours comes first, so
-      // that there is no moment without one.
+      // Effect's own handler would end this process at once. Ours is added before that one is removed, so that no
+      // signal arrives without a handler.
       const others = process.listeners(signal)
-      process.on(signal, passOn)
+      process.on(signal, forward)
       for (const other of others) process.off(signal, other)
     }
     child = spawn(program, args, { cwd, stdio: "inherit" })
     const done = (code: number): void => {
-      for (const signal of SIGNALS) process.off(signal, passOn)
+      for (const signal of SIGNALS) process.off(signal, forward)
       resume(Effect.succeed(code))
     }
     child.on("error", () => done(127))

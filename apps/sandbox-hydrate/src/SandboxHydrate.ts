@@ -1,12 +1,13 @@
-/** Hydrates by what the environment and the flags say; the whole program, for main.ts to run and tests to call. */
+/** Hydrates with settings from environment and flags. main.ts and tests call it. */
 import * as Config from "effect/Config"
 import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { Hydrate, type Hydration } from "@pi-sessions/reconstruction/Hydrate"
-import { fileName } from "@pi-sessions/reconstruction/ThreadFile"
+import { Hydrate, type Hydration, MODES } from "@pi-sessions/reconstruction/Hydrate"
+import { TOOL_MODES } from "@pi-sessions/reconstruction/hydrate/SemanticHydration"
+import { fileName } from "@pi-sessions/reconstruction/thread/ThreadFile"
 import { ThreadSource } from "@pi-sessions/reconstruction/ThreadSource"
 import { SessionTarget } from "@pi-sessions/session-file/SessionTarget"
 import { basename, join } from "node:path"
@@ -18,10 +19,7 @@ export class WrongUsage extends Schema.TaggedError<WrongUsage>()("WrongUsage", {
   }
 }
 
-const MODES = ["auto", "lossless", "semantic"] as const
-const TOOLS = ["pairs", "flatten", "omit"] as const
-
-/** The setting that must be one of `choices`, the first by default. */
+/** A setting that must be one of `choices`. Default: the first. */
 const oneOf = <Choice extends string>(
   variable: string,
   given: string | undefined,
@@ -48,14 +46,14 @@ const settings = Config.all({
   tools: text("SANDBOX_TOOLS")
 })
 
-/** Hydrates once. `overrides` are settings by the names of their variables, and beat the environment. */
+/** Hydrates once. `overrides` are settings by the names of their variables; they override the environment. */
 export const hydrate = Effect.fn("SandboxHydrate.hydrate")(
   function* (_overrides: { readonly [variable: string]: string }) {
     const given = yield* settings.pipe(
       Effect.mapError((error) => new WrongUsage({ text: error.message.replace(/\s+/g, " ") }))
     )
     const mode = yield* oneOf("SANDBOX_MODE", given.mode, MODES)
-    const tools = yield* oneOf("SANDBOX_TOOLS", given.tools, TOOLS)
+    const tools = yield* oneOf("SANDBOX_TOOLS", given.tools, TOOL_MODES)
     const ref = given.file ?? given.thread
     if (ref === undefined) {
       return yield* new WrongUsage({ text: "which thread? Set ARBE_THREAD_ID, or give --thread ID or --file PATH" })
@@ -70,7 +68,7 @@ export const hydrate = Effect.fn("SandboxHydrate.hydrate")(
             given.sessionDir ?? join("arbe-sessions", fileName(folder).replace(/\.jsonl$/, ""))
           )
         : SessionTarget.layerFile(given.out)
-    // The client of servers is loaded where there is a server to ask.
+    // The HTTP client is loaded only for a server, to start faster.
     const threads =
       given.file === undefined
         ? ThreadSource.layerHttp().pipe(

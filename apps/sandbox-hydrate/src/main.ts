@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+/** Entry point: hydrates a thread, then becomes the command after `--`, such as Pi. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
@@ -9,7 +10,7 @@ import { become } from "./Become.ts"
 import { WrongUsage, hydrate } from "./SandboxHydrate.ts"
 import { setFlagsFromString } from "node:v8"
 
-// What is read of a thread stays until it is written: a nursery that grows with it, to 128 MB, only waits to be copied.
+// What is read stays in memory until it is written, so a growing young generation would only be copied; keep it small.
 setFlagsFromString("--semi-space-growth-factor=1")
 
 const program = Effect.gen(function* () {
@@ -38,7 +39,7 @@ program.pipe(
       process.exitCode = error._tag === "WrongUsage" ? 2 : 1
     })
   ),
-  // Not all of NodeServices: what is loaded is start-up.
+  // Not all of NodeServices, to start faster.
   Effect.provide(Layer.mergeAll(NodeFileSystem.layer, NodePath.layer)),
   NodeRuntime.runMain({ disableErrorReporting: true })
 )

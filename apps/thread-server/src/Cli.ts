@@ -1,4 +1,4 @@
-/** The command line: flags, the token, the one line on stdout. */
+/** The command line: flags and the token. Stdout gets one line, the server's address. */
 import * as Config from "effect/Config"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
@@ -19,20 +19,18 @@ import * as ThreadServer from "./ThreadServer.ts"
 
 export const VERSION = "0.1.0"
 
-/** A request's body may be this large; larger ones are refused with 413. */
+/** Larger bodies are rejected with status 413. */
 const MAX_BODY_BYTES = 64 * 1024 * 1024
 
 const flags = {
   port: Flag.Int("port").pipe(Flag.withDescription("Port to listen on; 0 takes any free one"), Flag.withDefault(8787)),
   host: Flag.String("host").pipe(
-    Flag.withDescription("Address to listen on; anything but this machine's own needs ARBE_TOKEN"),
+    Flag.withDescription("Address to listen on; any but loopback needs ARBE_TOKEN"),
     Flag.withDefault("127.0.0.1")
   ),
   db: Flag.String("db").pipe(
     Flag.withMetavar("FILE"),
-    Flag.withDescription(
-      "SQLite database that keeps the threads, for its owner alone (0600); made when it is not there"
-    ),
+    Flag.withDescription("SQLite database of the threads, created with mode 0600 when missing"),
     Flag.withDefault("threads.sqlite")
   )
 }
@@ -59,14 +57,17 @@ const serve = Command.make(
       }
       yield* Console.error("note: open to every program on this machine; set ARBE_TOKEN to ask for a token")
     }
-    // Under pnpm, which changes directory before it runs a script, INIT_CWD tells where the person stood.
+    // pnpm changes the directory before it runs a script; INIT_CWD is the user's directory.
     const cwd = yield* Config.String("INIT_CWD").pipe(Config.withDefault("."))
     const database = path.resolve(cwd, db)
-    const told = Layer.effectDiscard(
+    const printAddress = Layer.effectDiscard(
       Effect.flatMap(HttpServer.HttpServer, ({ address }) => Console.log(HttpServer.formatAddress(address)))
     )
     yield* Layer.launch(
-      Layer.provideMerge(told, ThreadServer.layer({ host, port, database, token, maxBodyBytes: MAX_BODY_BYTES }))
+      Layer.provideMerge(
+        printAddress,
+        ThreadServer.layer({ host, port, database, token, maxBodyBytes: MAX_BODY_BYTES })
+      )
     ).pipe(
       Effect.catchTags({
         SqliteError: (error) => Effect.fail(new StartFailed({ text: error.message })),
@@ -86,10 +87,10 @@ const serve = Command.make(
   ])
 )
 
-/** Shorter tokens can be guessed. */
+/** In characters; shorter tokens can be guessed. */
 const SHORTEST_TOKEN = 16
 
-/** Why a token is refused. It is not named: messages go to logs. */
+/** Why a token is rejected. The message does not contain the token. */
 const unusableToken = (token: Redacted.Redacted): Option.Option<UsageError> => {
   const text = Redacted.value(token)
   const remedy = "Make one with: openssl rand -hex 24"
@@ -116,7 +117,7 @@ const cannotListen = (host: string, port: number, cause: unknown): string => {
   return `cannot listen on ${host} port ${port} (${code}). ${remedy}`
 }
 
-/** A wrong call gets one message and where to look, not the whole help. */
+/** Wrong usage prints one message and a hint, not the whole help. */
 const presenter: CliOutput.Presenter = {
   present: (event) =>
     event._tag === "InvalidInvocation"
@@ -134,7 +135,7 @@ const settings = Layer.mergeAll(
   Layer.succeed(References.LogToStderr, true)
 )
 
-/** Runs one call. It fails with what was already told on stderr; the error carries the exit code. */
+/** Runs one call. Its failure is already printed on stderr and carries the exit code. */
 export const run = (args: ReadonlyArray<string>) =>
   Command.runWith(serve, { version: VERSION })(args).pipe(
     Effect.catchTag("ShowHelp", (help) =>

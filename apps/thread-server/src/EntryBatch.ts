@@ -1,10 +1,10 @@
-/** The body of a POST, taken apart: every entry with its id, its type and its own text. */
+/** Reads the body of a POST: the id, type and JSON text of every entry. */
 import * as Result from "effect/Result"
 import { type Json, isObject, stringAt } from "@pi-sessions/core/Json"
-import * as ThreadPage from "@pi-sessions/reconstruction/ThreadPage"
+import * as ThreadPage from "@pi-sessions/reconstruction/thread/ThreadPage"
 import { type StoredEntry } from "./EntryStore.ts"
 
-/** The entries of `{"entries": [...]}`, or a sentence that says what is wrong. Takes the bytes over. */
+/** The entries of `{"entries": [...]}`, or what is wrong. Changes `body`. */
 export const parse = (body: Uint8Array): Result.Result<ReadonlyArray<StoredEntry>, string> => {
   const page = ThreadPage.take(body)
   if (Result.isFailure(page)) return Result.fail(`the body is no {"entries": [...]}: ${page.failure.reason}`)
@@ -30,7 +30,7 @@ const parseEntry = (bytes: Uint8Array): StoredEntry | string => {
   const id = stringAt(value, "id")
   const type = stringAt(value, "type")
   if (id === undefined || id === "") return 'has no "id", a string that is not empty'
-  // Ids are compared as UTF-8, which cannot tell one half of a pair from another.
+  // Ids are compared as UTF-8, which cannot encode lone surrogates.
   if (!id.isWellFormed()) return 'has an "id" that is no Unicode text'
   if (type === undefined) return 'has no "type", a string'
   return { id, type, json }

@@ -1,13 +1,13 @@
-/** The entries of all threads, in one SQLite database. What `append` acknowledged survives the end of the process. */
+/** The entries of all threads, in one SQLite database. Acknowledged entries are durable. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import { type Appended } from "@pi-sessions/reconstruction/ThreadFile"
+import { type Appended } from "@pi-sessions/reconstruction/thread/ThreadFile"
 import { Sqlite, type SqliteError, bytes, number } from "@pi-sessions/sqlite/Sqlite"
 import * as PrivateDatabase from "./PrivateDatabase.ts"
 
-/** An entry with its own JSON text, which is stored and given back byte for byte. */
+/** An entry with its JSON text, which is stored and returned byte for byte. */
 export interface StoredEntry {
   readonly id: string
   readonly type: string
@@ -21,23 +21,23 @@ export interface StoredPage {
   readonly next: number | undefined
 }
 
-/** A page breaks off here (after at least one entry), however many entries were asked for. */
+/** A page ends here, after at least one entry, whatever its limit. */
 const PAGE_BYTES = 8 * 1024 * 1024
 
 export class EntryStore extends Context.Service<
   EntryStore,
   {
-    /** At most `limit` entries behind number `after`; none when nothing was ever appended to the thread. */
+    /** At most `limit` entries after number `after`; none when the thread does not exist. */
     readonly page: (
       threadId: string,
       after: number,
       limit: number
     ) => Effect.Effect<Option.Option<StoredPage>, SqliteError>
-    /** Appends the entries whose ids the thread does not hold, all at once. */
+    /** Appends the entries whose ids the thread does not hold, in one transaction. */
     readonly append: (threadId: string, entries: ReadonlyArray<StoredEntry>) => Effect.Effect<Appended, SqliteError>
   }
 >()("@pi-sessions/thread-server/EntryStore") {
-  /** The database at `path`, which is made when it is not there. It is for its owner alone. */
+  /** The database at `path`, created when missing, with mode 0600. */
   static readonly layer = (path: string) =>
     Layer.effect(
       EntryStore,
@@ -93,7 +93,7 @@ const SCHEMA = `
 
 const EXISTS = "SELECT 1 FROM entries WHERE thread_id = ? LIMIT 1"
 
-// As bytes: a page is sent as it lies there, without becoming strings in between.
+// As bytes, because pages are sent without conversion to strings.
 const PAGE = "SELECT seq, CAST(json AS BLOB) AS json FROM entries WHERE thread_id = ? AND seq > ? ORDER BY seq LIMIT ?"
 
 const LAST = "SELECT coalesce(max(seq), 0) AS seq FROM entries WHERE thread_id = ?"

@@ -1,4 +1,4 @@
-/** How the server ends: an exit code that scripts can use, and one clear message on stderr when it cannot begin. */
+/** Exit codes of the server, and the errors that carry them. */
 import * as Cause from "effect/Cause"
 import * as Exit from "effect/Exit"
 import * as Runtime from "effect/Runtime"
@@ -14,7 +14,7 @@ export class UsageError extends Schema.TaggedError<UsageError>()("UsageError", {
   }
 }
 
-/** It could not begin: exit code 1. */
+/** The server cannot start: exit code 1. */
 export class StartFailed extends Schema.TaggedError<StartFailed>()("StartFailed", { text: Schema.String }) {
   override get message(): string {
     return this.text
@@ -24,10 +24,7 @@ export class StartFailed extends Schema.TaggedError<StartFailed>()("StartFailed"
   }
 }
 
-/**
- * The exit code of a server that was told to end: 0 after SIGTERM, with which service managers stop it, and 130 after
- * SIGINT. In both cases the requests in progress were finished first.
- */
+/** The exit code after a signal: 0 after SIGTERM, which service managers send, and 130 after SIGINT. */
 export const teardown =
   (isTerminated: () => boolean): Runtime.Teardown =>
   (exit, onExit) =>

@@ -1,9 +1,6 @@
 /**
- * The database file is for its owner alone (mode 0600), whatever the umask. SQLite gives its `-wal` and `-shm` files the
- * mode of the database, so the mode is set before SQLite opens it.
- *
- * A database that others may read is narrowed: what was served with a token should not be in a file for everybody. When
- * that is not possible, the server does not start.
+ * Gives the database file mode 0600, whatever the umask, since its entries may be behind a token. This comes before SQLite
+ * opens it, because SQLite gives the `-wal` and `-shm` files the database's mode. When it fails, the server does not start.
  */
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
@@ -14,7 +11,7 @@ const MODE = 0o600
 const OTHERS = 0o077
 const MAGIC = "SQLite format 3\0"
 
-/** Makes the file when there is none, and takes away the permissions of others. Changes no file of another kind. */
+/** Creates a missing file and removes the permissions of others. Does not change files that are not databases. */
 export const prepare = Effect.fnUntraced(function* (
   path: string
 ): Effect.fn.Return<void, SqliteError, FileSystem.FileSystem> {
@@ -28,9 +25,9 @@ export const prepare = Effect.fnUntraced(function* (
     Effect.catchReason("PlatformError", "AlreadyExists", () => Effect.succeed(false)),
     Effect.mapError(failed("make the database"))
   )
-  // A umask may have taken more away.
+  // The umask may have removed the owner's permissions too.
   if (isNew) return yield* fs.chmod(path, MODE).pipe(Effect.mapError(failed("make the database")))
-  // What is no database is SQLite's to refuse.
+  // SQLite rejects other files.
   if (!(yield* isDatabase(path))) return
   for (const file of [path, `${path}-wal`, `${path}-shm`]) {
     const info = yield* Effect.option(fs.stat(file))
@@ -54,7 +51,7 @@ const isDatabase = Effect.fnUntraced(function* (path: string) {
     Effect.flatMap(fs.open(path, { flag: "r" }), (file) => file.readAlloc(MAGIC.length))
   ).pipe(Effect.option)
   if (beginning._tag === "None") return false
-  // SQLite takes an empty file for a new database.
+  // For SQLite an empty file is a new database.
   return beginning.value._tag === "None" || Buffer.from(beginning.value.value).toString("latin1") === MAGIC
 })
 

@@ -1,13 +1,13 @@
-/** Requests that no endpoint answers get an error in JSON, as the contract has it; a router's own 404 is empty. */
+/** Answers requests without an endpoint with errors in JSON, because the router's own 404 is empty. */
 import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 
-/** Longest name of a thread that is routed, decoded. Node refuses headers of more than 16 KiB in all. */
+/** Longest thread id in a path, in characters after decoding. Node limits all headers to 16 KiB. */
 export const MAX_NAME = 16 * 1024
 
-/** Refuses what is not `GET` or `POST /threads/{id}/entries`, and ids that are no UTF-8. */
+/** Rejects all but `GET` and `POST /threads/{id}/entries`, and ids that are not UTF-8. */
 export const layer = HttpRouter.middleware(
   (app) =>
     Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ method, url }) => {
@@ -35,7 +35,7 @@ const refusalOf = (method: string, url: string): HttpServerResponse.HttpServerRe
 const refused = (status: number, _tag: string, message: string) =>
   HttpServerResponse.jsonUnsafe({ _tag, message }, { status })
 
-/** Whether a part of a path is ASCII, and UTF-8 when its escapes are decoded. */
+/** Whether a path segment is ASCII, and UTF-8 after decoding its escapes. */
 const isUtf8 = (part: string): boolean => {
   try {
     return /^[\x21-\x7e]+$/.test(part) && decodeURIComponent(part).isWellFormed()

@@ -1,4 +1,4 @@
-/** The ThreadApi on an EntryStore. */
+/** Implements the ThreadApi with an EntryStore. */
 import { createHash, timingSafeEqual } from "node:crypto"
 import * as ByteSize from "effect/ByteSize"
 import * as Effect from "effect/Effect"
@@ -17,19 +17,19 @@ import * as EntryBatch from "./EntryBatch.ts"
 import { EntryStore, type StoredPage } from "./EntryStore.ts"
 
 export interface Options {
-  /** Without one, whoever reaches the server may read and write. */
+  /** None: every local program may read and write. */
   readonly token: Option.Option<Redacted.Redacted>
   readonly maxBodyBytes: number
 }
 
-/** More entries are not read at once, whatever the request says. */
+/** Entries per page, whatever the request's limit. */
 const MAX_LIMIT = 10_000
 
-/** Whether a host's name or address means this machine alone. */
+/** Whether a host name or address is this machine's loopback. */
 export const isLoopback = (host: string): boolean =>
   /^(localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|::1|\[::1\])$/i.test(host)
 
-/** The handlers, and who may call them. */
+/** The handlers with authorization and checks. */
 export const layer = (options: Options) =>
   Layer.provideMerge(handlers(options.maxBodyBytes), Layer.merge(authorization(options.token), requestCheck))
 
@@ -44,7 +44,7 @@ const handlers = (maxBodyBytes: number) =>
       })
 
       const readBody = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
-        // Web pages may send other types to any server without asking it first.
+        // Browsers send other types to any server without a preflight request.
         if (!/^application\/json\b/i.test(request.headers["content-type"] ?? "")) {
           return yield* new ThreadApi.Malformed({ message: "the body must be application/json" })
         }
@@ -89,7 +89,7 @@ const handlers = (maxBodyBytes: number) =>
     })
   )
 
-/** `{"entries": [...], "next": ...}` with the entries as they are. */
+/** `{"entries": [...], "next": ...}` with the stored texts. */
 const pageBody = ({ entries, next }: StoredPage): Uint8Array => {
   const pieces: Array<Uint8Array> = [Buffer.from('{"entries":[')]
   const comma = Buffer.from(",")
@@ -101,7 +101,7 @@ const pageBody = ({ entries, next }: StoredPage): Uint8Array => {
   return Buffer.concat(pieces)
 }
 
-/** What the store could not do is told in the log with its path, and to the client without. */
+/** Logs a store's error with the database's path; the client's message has no path. */
 const unavailable = (error: SqliteError) =>
   Effect.logError(error.message).pipe(
     Effect.andThen(Effect.fail(new ThreadApi.Unavailable({ message: `cannot ${error.operation}: ${error.reason}` })))
@@ -118,7 +118,7 @@ const authorization = (token: Option.Option<Redacted.Redacted>) => {
             return yield* new ThreadApi.Unauthorized({ message: "send the token as Authorization: Bearer TOKEN" })
           }
         } else {
-          // A web page can give its own name this machine's address, but not this machine's name.
+          // DNS rebinding: a web page can resolve its own name to 127.0.0.1, but its requests carry that name.
           const request = yield* HttpServerRequest.HttpServerRequest
           const host = URL.parse(`http://${request.headers["host"] ?? ""}`)
           if (host === null || !isLoopback(host.hostname)) {
@@ -133,7 +133,7 @@ const authorization = (token: Option.Option<Redacted.Redacted>) => {
   )
 }
 
-/** Comparing digests takes the same time whatever the length of what was sent. */
+/** Digests have equal lengths, so comparing them takes constant time. */
 const digest = (token: string): Uint8Array => createHash("sha256").update(token).digest()
 
 const requestCheck = HttpApiMiddleware.layerSchemaErrorTransform(ThreadApi.RequestCheck, (error) =>

@@ -1,4 +1,4 @@
-/** A server of the ThreadApi on this machine. */
+/** The HTTP server: routes, database and shutdown. */
 import { createServer } from "node:http"
 import type { Duplex } from "node:stream"
 import * as Layer from "effect/Layer"
@@ -14,13 +14,13 @@ import * as ThreadHandlers from "./ThreadHandlers.ts"
 
 export interface Options extends ThreadHandlers.Options {
   readonly host: string
-  /** 0 takes any free one. */
+  /** 0: any free port. */
   readonly port: number
-  /** The database's file. */
+  /** Path of the database. */
   readonly database: string
 }
 
-/** Serves until its scope ends; then it takes no more connections and finishes the requests it has. */
+/** Serves until its scope closes; then it accepts no connections and finishes the running requests. */
 export const layer = (options: Options) => {
   const api = HttpApiBuilder.layer(ThreadApi).pipe(Layer.provide(ThreadHandlers.layer(options)))
   return HttpRouter.serve(Layer.merge(api, RequestAddress.layer), {
@@ -40,7 +40,7 @@ export const layer = (options: Options) => {
   )
 }
 
-/** A server that ends with its last request: a connection which had one when it closed would be kept for seconds. */
+/** A server that closes with its last request. Node would keep that connection open for seconds. */
 const nodeServer = () => {
   const server = createServer()
   server.on("request", (_request, response) =>
@@ -52,13 +52,13 @@ const nodeServer = () => {
   return server
 }
 
-/** What Node answers without a body when it cannot read a request. */
+/** Statuses that Node answers without a body when it cannot read a request. */
 const UNREADABLE: { readonly [code: string]: string } = {
   HPE_HEADER_OVERFLOW: "431 Request Header Fields Too Large",
   ERR_HTTP_REQUEST_TIMEOUT: "408 Request Timeout"
 }
 
-/** Answers bytes that are no HTTP request, such as a path that is not percent-encoded. */
+/** Answers invalid HTTP, such as a path that is not percent-encoded. */
 const answerUnreadable = (error: Error & { readonly code?: string }, socket: Duplex): void => {
   if (!socket.writable || error.code === "ECONNRESET") return void socket.destroy(error)
   const status = UNREADABLE[error.code ?? ""] ?? "400 Bad Request"

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+/** Entry point of the thread server. */
 import * as Effect from "effect/Effect"
 import * as Stdio from "effect/Stdio"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"

@@ -1,10 +1,15 @@
+/** The command line: usage, tokens, the database's mode, start and end. */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { NodeServices } from "@effect/platform-node"
+import { ConfigProvider, Effect } from "effect"
+import { TestConsole } from "effect/testing"
 import { spawn, spawnSync } from "node:child_process"
 import * as FileSystem from "node:fs"
 import * as Http from "node:http"
 import * as Net from "node:net"
 import * as Path from "node:path"
+import { run } from "../src/Cli.ts"
+import { teardown } from "../src/Exit.ts"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 
 const bundle = Path.resolve(import.meta.dirname, "../dist/main.js")
@@ -17,39 +22,58 @@ const environment = (cwd: string, more: Record<string, string> = {}) => ({
   ...more
 })
 
-/** Runs the built server as a shell would, to its end. */
-const call = (cwd: string, args: ReadonlyArray<string>, env?: Record<string, string>) => {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [bundle, ...args], {
-    cwd,
-    encoding: "utf8",
-    env: environment(cwd, env)
-  })
-  return { status, stdout, stderr }
+interface Call {
+  readonly status: number | null
+  readonly stdout: string
+  readonly stderr: string
 }
 
-// Every test starts whole processes.
-describe("pi-sessions-thread-server", { timeout: 30_000 }, () => {
-  it.effect("tells help with an example on stdout, a wrong call in one line on stderr with exit 2", () =>
+/** Runs the built server as a shell would, to its end. */
+const callBundle = (cwd: string, args: ReadonlyArray<string>, env?: Record<string, string>): Call =>
+  spawnSync(process.execPath, [bundle, ...args], { cwd, encoding: "utf8", env: environment(cwd, env) })
+
+/** The same in process, for calls that fail before the server listens. */
+const call = (cwd: string, args: ReadonlyArray<string>, env: Record<string, string> = {}): Effect.Effect<Call> =>
+  Effect.gen(function* () {
+    const exit = yield* Effect.exit(run(args))
+    let status = 0
+    teardown(() => false)(exit, (code) => {
+      status = code
+    })
+    const text = (lines: ReadonlyArray<unknown>) => lines.map((line) => `${String(line)}\n`).join("")
+    return { status, stdout: text(yield* TestConsole.logLines), stderr: text(yield* TestConsole.errorLines) }
+  }).pipe(
+    Effect.provide(ConfigProvider.layer(ConfigProvider.fromEnv({ env: { ...env, INIT_CWD: cwd } }))),
+    Effect.provide([TestConsole.layer, NodeServices.layer])
+  )
+
+describe("pi-sessions-thread-server", () => {
+  it.live("prints help with an example to stdout, and wrong usage in one line to stderr with exit 2", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
-      const help = call(cwd, ["--help"])
+      const help = yield* call(cwd, ["--help"])
       assert.deepStrictEqual([help.status, help.stderr], [0, ""])
       for (const word of ["EXAMPLES", "--port", "--host", "--db"]) assert.include(help.stdout, word)
-      for (const wrong of [["--port", "x"], ["--port", "70000"], ["--what"], ["--host", "0.0.0.0"]]) {
-        const { status, stdout, stderr } = call(cwd, wrong)
-        assert.deepStrictEqual([status, stdout], [2, ""], stderr)
-        assert.match(stderr, /^error: .+\n(See pi-sessions-thread-server --help\n)?$/)
+      const calls = [["--port", "x"], ["--port", "70000"], ["--what"], ["--host", "0.0.0.0", "--db", "no/t.sqlite"]]
+      for (const result of [
+        ...(yield* Effect.forEach(calls, (args) => call(cwd, args))),
+        callBundle(cwd, ["--what"])
+      ]) {
+        assert.deepStrictEqual([result.status, result.stdout], [2, ""], result.stderr)
+        assert.match(result.stderr, /^error: .+\n(See pi-sessions-thread-server --help\n)?$/)
       }
-      assert.include(call(cwd, ["--host", "0.0.0.0"], { ARBE_TOKEN: " " }).stderr, "Set ARBE_TOKEN")
+      assert.include((yield* call(cwd, ["--host", "0.0.0.0"], { ARBE_TOKEN: " " })).stderr, "Set ARBE_TOKEN")
       assert.deepStrictEqual(FileSystem.readdirSync(cwd), [])
     })
   )
 
-  it.effect("refuses a token that is short or that no request can carry with exit 2, and does not print it", () =>
+  it.live("rejects short tokens and tokens that no request can carry with exit 2, without printing them", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       for (const wrong of ["x", "fifteen-letters", "two words of a token", "tökens-of-16-and-more"]) {
-        const { status, stdout, stderr } = call(cwd, ["--port", "0"], { ARBE_TOKEN: wrong })
+        const { status, stdout, stderr } = yield* call(cwd, ["--port", "0", "--db", "no/t.sqlite"], {
+          ARBE_TOKEN: wrong
+        })
         assert.deepStrictEqual([status, stdout], [2, ""], stderr)
         assert.match(stderr, /^error: ARBE_TOKEN .+openssl rand -hex 24\n$/)
         if (wrong !== "x") assert.notInclude(stderr, wrong)
@@ -58,7 +82,7 @@ describe("pi-sessions-thread-server", { timeout: 30_000 }, () => {
     })
   )
 
-  it.live("keeps its database for its owner alone, whatever the umask and the mode it had", () =>
+  it.live("gives its database mode 0600, whatever the umask and its mode before", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       const modes = () =>
@@ -70,8 +94,8 @@ describe("pi-sessions-thread-server", { timeout: 30_000 }, () => {
         ["t.sqlite-shm", "600"],
         ["t.sqlite-wal", "600"]
       ]
-      for (const umask of ["000", "022", "0277"]) {
-        // The second start finds a database that others may read, and what a crash left beside it.
+      for (const umask of ["000", "0277"]) {
+        // The second start finds a database that others may read, and the -wal and -shm files of a killed server.
         for (const widen of [false, true]) {
           if (widen) for (const [name = ""] of modes()) FileSystem.chmodSync(Path.join(cwd, name), 0o666)
           const child = spawn(
@@ -93,7 +117,7 @@ describe("pi-sessions-thread-server", { timeout: 30_000 }, () => {
     })
   )
 
-  it.live("says with exit 1 why it cannot begin", () =>
+  it.live("exits with 1 and the reason when it cannot start", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       FileSystem.writeFileSync(Path.join(cwd, "notes.txt"), "some notes\n".repeat(100))
@@ -124,17 +148,17 @@ describe("pi-sessions-thread-server", { timeout: 30_000 }, () => {
           ["no/such/threads.sqlite", "directory"]
         ]
       ] as const) {
-        const { status, stdout, stderr } = call(cwd, args, { ARBE_TOKEN: TOKEN })
+        const { status, stdout, stderr } = yield* call(cwd, args, { ARBE_TOKEN: TOKEN })
         assert.deepStrictEqual([status, stdout], [1, ""], stderr)
         assert.match(stderr, /^error: .+\n$/)
         for (const word of words) assert.include(stderr, word)
       }
-      // A file that is no database keeps its mode.
+      // A file that is not a database keeps its mode.
       assert.strictEqual(FileSystem.statSync(Path.join(cwd, "notes.txt")).mode & 0o777, 0o640)
     })
   )
 
-  it.live("prints the address alone, keeps the token to itself, finishes a request when told to end", () =>
+  it.live("prints only the address, never the token, and finishes a request after SIGTERM", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       yield* Effect.promise(async () => {
@@ -168,7 +192,7 @@ describe("pi-sessions-thread-server", { timeout: 30_000 }, () => {
           }).on("error", reject)
           request.write('{"entries":[{"id":"a",', () => {
             child.kill("SIGTERM")
-            // It is shutting down once it takes no new connections.
+            // The server is shutting down once it accepts no connections.
             const knock = () => {
               const socket = Net.connect(Number(new URL(url).port), "127.0.0.1", () => {
                 socket.destroy()
@@ -189,7 +213,7 @@ describe("pi-sessions-thread-server", { timeout: 30_000 }, () => {
     })
   )
 
-  it.live("says that it is open when there is no token", () =>
+  it.live("prints a note when there is no token", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       yield* Effect.promise(async () => {

@@ -1,16 +1,17 @@
 /**
- * Kill -9 of the built server in the middle of many POSTs: what it acknowledged is there after a restart, what it did
- * not is there whole or not at all. `PI_SESSIONS_KILLS` says how often; `PI_SESSIONS_SEED` how it goes.
+ * Kill -9 of the built server during many POSTs: acknowledged batches are there after a restart, others in full or not at
+ * all. `PI_SESSIONS_KILLS` sets the number of kills.
  */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as Path from "node:path"
+import * as Dose from "@pi-sessions/testing/Dose"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import { type ServerProcess, start } from "./support/serverProcess.ts"
 
-const KILLS = Number(process.env["PI_SESSIONS_KILLS"] ?? 3)
-const SEED = Number(process.env["PI_SESSIONS_SEED"] ?? 20_261_121)
+const KILLS = Dose.of("PI_SESSIONS_KILLS", { test: 1, campaign: 40 })
+const SEED = Dose.firstSeed()
 const TOKEN = "tok-5ecret-5ecret"
 
 interface Batch {
@@ -48,7 +49,7 @@ const readIds = async (url: string, thread: string): Promise<ReadonlyArray<strin
   }
 }
 
-/** POSTs from several clients at once until the server is dead, which is after `acknowledgements` answers. */
+/** POSTs from several clients at once, and kills the server after `acknowledgements` answers. */
 const bombard = async (
   server: ServerProcess,
   round: number,
@@ -76,57 +77,54 @@ const bombard = async (
   return { sent, acknowledged }
 }
 
-it.live(
-  "keeps every acknowledged batch through kill -9",
-  () =>
-    Effect.gen(function* () {
-      const db = Path.join(yield* temporaryFolder, "threads.sqlite")
-      yield* Effect.promise(async () => {
-        const random = SeededRandom.make(SEED)
-        let batches = 0
-        let unsure = 0
-        let kept = 0
-        let server = await start(db, TOKEN)
-        try {
-          for (let round = 0; round < KILLS; round++) {
-            const { sent, acknowledged } = await bombard(server, round, 5 + random.int(60), random)
-            const where = `round ${round}, seed ${SEED}`
-            assert.notInclude(server.output(), TOKEN, where)
-            server = await start(db, TOKEN)
-            const places = new Map<string, number>()
-            for (const thread of ["th_0", "th_1", "th_2"]) {
-              const ids = await readIds(server.url, thread)
-              assert.strictEqual(new Set(ids).size, ids.length, `${where}: ${thread} holds an id twice`)
-              ids.forEach((id, index) => places.set(id, index))
-            }
-            const missing = (batch: Batch) => batch.entries.filter(({ id }) => !places.has(id)).length
-            for (const batch of acknowledged) {
-              assert.strictEqual(missing(batch), 0, `${where}: an acknowledged batch is gone`)
-            }
-            for (const batch of sent) {
-              const gone = missing(batch)
-              assert.isTrue(gone === 0 || gone === batch.entries.length, `${where}: half a batch`)
-              if (gone > 0) continue
-              const order = batch.entries.map(({ id }) => places.get(id) ?? -1)
-              assert.deepStrictEqual(
-                order,
-                order.map((_, index) => (order[0] ?? -1) + index),
-                where
-              )
-            }
-            batches += acknowledged.length
-            unsure += sent.length - acknowledged.length
-            kept += sent.filter((batch) => !acknowledged.includes(batch) && missing(batch) === 0).length
+it.live("keeps every acknowledged batch through kill -9", () =>
+  Effect.gen(function* () {
+    const db = Path.join(yield* temporaryFolder, "threads.sqlite")
+    yield* Effect.promise(async () => {
+      const random = SeededRandom.make(SEED)
+      let batches = 0
+      let unsure = 0
+      let kept = 0
+      let server = await start(db, TOKEN)
+      try {
+        for (let round = 0; round < KILLS; round++) {
+          const { sent, acknowledged } = await bombard(server, round, 5 + random.int(40), random)
+          const where = `round ${round}, seed ${SEED}`
+          assert.notInclude(server.output(), TOKEN, where)
+          server = await start(db, TOKEN)
+          const places = new Map<string, number>()
+          for (const thread of ["th_0", "th_1", "th_2"]) {
+            const ids = await readIds(server.url, thread)
+            assert.strictEqual(new Set(ids).size, ids.length, `${where}: ${thread} holds an id twice`)
+            ids.forEach((id, index) => places.set(id, index))
           }
-        } finally {
-          await server.kill()
+          const missing = (batch: Batch) => batch.entries.filter(({ id }) => !places.has(id)).length
+          for (const batch of acknowledged) {
+            assert.strictEqual(missing(batch), 0, `${where}: an acknowledged batch is gone`)
+          }
+          for (const batch of sent) {
+            const gone = missing(batch)
+            assert.isTrue(gone === 0 || gone === batch.entries.length, `${where}: half a batch`)
+            if (gone > 0) continue
+            const order = batch.entries.map(({ id }) => places.get(id) ?? -1)
+            assert.deepStrictEqual(
+              order,
+              order.map((_, index) => (order[0] ?? -1) + index),
+              where
+            )
+          }
+          batches += acknowledged.length
+          unsure += sent.length - acknowledged.length
+          kept += sent.filter((batch) => !acknowledged.includes(batch) && missing(batch) === 0).length
         }
-        process.stdout.write(
-          `kill -9 of the thread server: ${KILLS} rounds (seed ${SEED}), ${batches} acknowledged batches all there; ` +
-            `of ${unsure} others ${kept} whole, none in part\n`
-        )
-        assert.isAbove(batches, 0)
-      })
-    }),
-  20_000 + KILLS * 5000
+      } finally {
+        await server.kill()
+      }
+      process.stdout.write(
+        `kill -9 of the thread server: ${KILLS} rounds (seed ${SEED}), ${batches} acknowledged batches all there; ` +
+          `of ${unsure} others ${kept} whole, none in part\n`
+      )
+      assert.isAbove(batches, 0)
+    })
+  })
 )

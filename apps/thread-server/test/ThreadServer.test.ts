@@ -1,3 +1,4 @@
+/** The HTTP contract, on servers in this process. */
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Context, Effect, Exit, Layer, Logger, Option, Redacted, Scope } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientRequest, HttpServer } from "effect/http"
@@ -7,7 +8,7 @@ import * as Http from "node:http"
 import * as Path from "node:path"
 import { inspect } from "node:util"
 import { type JsonObject } from "@pi-sessions/core/Json"
-import { type PagesOptions } from "@pi-sessions/reconstruction/ThreadPages"
+import { type PagesOptions } from "@pi-sessions/reconstruction/http/ThreadPages"
 import { ThreadApi } from "@pi-sessions/reconstruction/ThreadApi"
 import * as ThreadSink from "@pi-sessions/reconstruction/ThreadSink"
 import * as ThreadSource from "@pi-sessions/reconstruction/ThreadSource"
@@ -19,7 +20,7 @@ import * as ThreadServer from "../src/ThreadServer.ts"
 const TOKEN = "tok-5ecret-5ecret"
 const token = Redacted.make(TOKEN)
 
-/** A server in this process, on a database of its own unless told; its address. */
+/** Starts a server in this process. Default: a new database. Returns its address. */
 const serve = Effect.fnUntraced(function* (options: Partial<ThreadServer.Options> = {}) {
   const database = Path.join(yield* temporaryFolder, "threads.sqlite")
   const layer = ThreadServer.layer({
@@ -52,7 +53,7 @@ const read = (url: string, threadId: string, options: PagesOptions = {}) =>
     Effect.provide(ThreadSource.ThreadSource.layerHttp({ url, ...once, ...options }).pipe(Layer.provide(clients)))
   )
 
-/** A request as any program would make it. */
+/** A request by fetch. */
 const call = (url: string, init: RequestInit & { readonly headers?: Record<string, string> } = {}) =>
   Effect.promise(async () => {
     const headers = { authorization: `Bearer ${TOKEN}`, "content-type": "application/json", ...init.headers }
@@ -60,7 +61,7 @@ const call = (url: string, init: RequestInit & { readonly headers?: Record<strin
     return { status: response.status, text: await response.text() }
   })
 
-/** A request whose path and host are sent as they are, which fetch does not do. */
+/** A request whose path and host are sent unchanged, which fetch does not do. */
 const request = (url: string, method: string, path: string, headers: Record<string, string> = {}) =>
   Effect.promise(
     () =>
@@ -79,8 +80,8 @@ const request = (url: string, method: string, path: string, headers: Record<stri
 const chat = (n: number, text = `words ${n} é🦄`) => ({ id: `e${n}`, type: "chat", payload: { role: "user", text } })
 const chats = (from: number, to: number) => Array.from({ length: to - from }, (_, n) => chat(from + n))
 
-describe("the thread server", { timeout: 30_000 }, () => {
-  it.live("gives the same entries in the same order, however large the pages", () =>
+describe("the thread server", () => {
+  it.live("returns the same entries in the same order for every page size", () =>
     Effect.gen(function* () {
       const url = yield* serve()
       const entries = chats(0, 137)
@@ -94,7 +95,7 @@ describe("the thread server", { timeout: 30_000 }, () => {
     })
   )
 
-  it.live("gives each entry once to a reader that is half way when others append", () =>
+  it.live("returns each entry once to a reader while others append", () =>
     Effect.gen(function* () {
       const url = yield* serve()
       yield* append(url, "th_1", chats(0, 5))
@@ -111,7 +112,7 @@ describe("the thread server", { timeout: 30_000 }, () => {
     })
   )
 
-  it.live("stores each id once, the first one, whatever comes twice, shuffled or overlapping", () =>
+  it.live("stores the first entry of each id, also from shuffled and overlapping batches", () =>
     Effect.gen(function* () {
       const url = yield* serve()
       const random = SeededRandom.make(20_261_121)
@@ -137,7 +138,7 @@ describe("the thread server", { timeout: 30_000 }, () => {
     })
   )
 
-  it.live("keeps an entry's text byte for byte, unknown types and fields too", () =>
+  it.live("keeps entries byte for byte, with unknown types and fields", () =>
     Effect.gen(function* () {
       const url = `${yield* serve()}/threads/${encodeURIComponent("th/1 %2F é")}/entries`
       const entries = [
@@ -154,7 +155,7 @@ describe("the thread server", { timeout: 30_000 }, () => {
     })
   )
 
-  it.live("takes and gives an entry of 20 MB", () =>
+  it.live("stores and returns an entry of 20 MB", () =>
     Effect.gen(function* () {
       const url = yield* serve()
       const text = `${"x".repeat(1000)}é🦄\\"\n\u0001`.repeat(20_000)
@@ -169,7 +170,7 @@ describe("the thread server", { timeout: 30_000 }, () => {
     })
   )
 
-  it.live("breaks a page off before it grows large, and a reader does not mind", () =>
+  it.live("ends large pages early, and readers continue", () =>
     Effect.gen(function* () {
       const url = yield* serve()
       const entries = Array.from({ length: 7 }, (_, n) => chat(n, "x".repeat(3_000_000)))
@@ -180,7 +181,7 @@ describe("the thread server", { timeout: 30_000 }, () => {
     })
   )
 
-  it.live("answers a wrong request with one of the contract's errors, and stores nothing of it", () =>
+  it.live("answers invalid requests with the contract's errors, and stores nothing", () =>
     Effect.gen(function* () {
       const url = yield* serve({ maxBodyBytes: 1000 })
       const entries = `${url}/threads/th_1/entries`
@@ -234,7 +235,7 @@ describe("the thread server", { timeout: 30_000 }, () => {
     })
   )
 
-  it.live("keeps the contract: a client that is derived from it works", () =>
+  it.live("serves a client that is derived from the contract", () =>
     Effect.gen(function* () {
       const url = yield* serve({ maxBodyBytes: 1000 })
       const { threads } = yield* HttpApiClient.make(ThreadApi, {
@@ -263,7 +264,7 @@ describe("the thread server", { timeout: 30_000 }, () => {
     })
   )
 
-  it.live("gives sinks and sources errors that say what to do, none of them with the token", () =>
+  it.live("gives sinks and sources errors with a remedy, without the token", () =>
     Effect.gen(function* () {
       const url = yield* serve({ maxBodyBytes: 10_000 })
       yield* append(url, "th_1", [chat(1)])
@@ -274,7 +275,7 @@ describe("the thread server", { timeout: 30_000 }, () => {
         [yield* Effect.flip(read(url, "th_1", { token: undefined })), "wants a token"],
         [yield* Effect.flip(append(url, "th_1", [chat(2)], { token: wrong })), "refused the token"],
         [yield* Effect.flip(append(url, "th_1", [chat(2, "x".repeat(20_000))])), "takes no request of that size"],
-        // Far more than the kernel takes while the server does not read.
+        // More than the kernel buffers while the server does not read.
         [yield* Effect.flip(append(url, "th_1", [chat(2, "x".repeat(70_000_000))])), "takes no request of that size"]
       ] as const
       for (const [error, words] of errors) {
@@ -288,7 +289,7 @@ describe("the thread server", { timeout: 30_000 }, () => {
     })
   )
 
-  it.live("answers what it does not serve in JSON: names that are no UTF-8, other paths, other methods", () =>
+  it.live("answers unknown paths, other methods and ids that are not UTF-8 with errors in JSON", () =>
     Effect.gen(function* () {
       const url = yield* serve()
       const names = ["%FF", "a%", "%", "%zz", "%E0%A4", "%ED%A0%80", "%C0%AF", "a%F5%80%80%80b", "caf\u00e9"]
@@ -308,7 +309,7 @@ describe("the thread server", { timeout: 30_000 }, () => {
     })
   )
 
-  it.live("takes every name that is UTF-8, however long, and odd ones", () =>
+  it.live("accepts every id that is UTF-8, also long and odd ones", () =>
     Effect.gen(function* () {
       const url = yield* serve()
       for (const name of ["x".repeat(5000), "é🦄".repeat(300), "a/b", "%FF", "a\u0000b", "\ufeff", "..."]) {
@@ -318,7 +319,7 @@ describe("the thread server", { timeout: 30_000 }, () => {
     })
   )
 
-  it.live("without a token serves requests to this machine's own names alone", () =>
+  it.live("serves only loopback host names when it has no token", () =>
     Effect.gen(function* () {
       const url = yield* serve({ token: Option.none() })
       yield* append(url, "th_1", [chat(1)], { token: undefined })
@@ -328,7 +329,7 @@ describe("the thread server", { timeout: 30_000 }, () => {
     })
   )
 
-  it.live("tells a store that fails as 503, which is worth trying again", () =>
+  it.live("answers 503 when the store fails, which clients retry", () =>
     Effect.gen(function* () {
       const database = Path.join(yield* temporaryFolder, "threads.sqlite")
       const url = yield* serve({ database })
@@ -366,7 +367,7 @@ describe("the thread server", { timeout: 30_000 }, () => {
       })
   )
 
-  it.live("shares its database with another server, and keeps it from one run to the next", () =>
+  it.live("shares its database with another server, and keeps it between runs", () =>
     Effect.gen(function* () {
       const database = Path.join(yield* temporaryFolder, "threads.sqlite")
       const scope = yield* Scope.make()

@@ -10,7 +10,7 @@ import * as PiModule from "@pi-sessions/testing/PiModule"
 import * as PiRpc from "@pi-sessions/testing/PiRpc"
 import { versions } from "@pi-sessions/testing/PiVersion"
 // Tests alone: extract takes what others hydrated, and must not depend on how.
-import * as SemanticHydration from "../../reconstruction/src/SemanticHydration.ts"
+import * as SemanticHydration from "../../reconstruction/src/hydrate/SemanticHydration.ts"
 import * as ThreadReader from "../../reconstruction/src/ThreadReader.ts"
 import { Extract } from "../src/Extract.ts"
 

@@ -1,6 +1,6 @@
 /**
- * Hydrating a long thread, most of it chunks, from file to file, beside `JSON.parse` over the same lines. Each row is a
- * process of its own that times its work alone; memory is its peak, start-up included. `pnpm bench`.
+ * Hydrates a long thread, most of it chunks, from file to file, beside `JSON.parse` over the same lines. Each row is its
+ * own process; its time is without start-up, its peak memory is of the whole process. `pnpm bench`.
  */
 import * as FileSystem from "node:fs"
 import * as Os from "node:os"

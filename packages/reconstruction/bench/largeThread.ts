@@ -1,20 +1,19 @@
 /**
- * Writes a long thread as the mirror would: the lines of a session (`LargeSession`), each as its projection and, when
- * asked for, as it is; people's turns as chats; and before each answer the chunks it was streamed in, which are most of
- * the thread.
+ * Writes a long thread as the mirror does: projections of a session's lines (`LargeSession`), optionally the raw lines,
+ * user turns as chats, and before each answer its chunks, which are most of the thread.
  */
 import { createHash } from "node:crypto"
 import * as FileSystem from "node:fs"
 import * as LargeSession from "@pi-sessions/testing/LargeSession"
 import { type Json, type JsonObject, isArray, isObject, objectAt, stringAt } from "@pi-sessions/core/Json"
 import { contentText } from "@pi-sessions/core/ModelContext"
-import * as MirrorProjection from "../src/MirrorProjection.ts"
+import * as MirrorProjection from "../src/mirror/MirrorProjection.ts"
 
 export interface LargeThreadOptions {
   readonly entries: number
   /** The share of the entries that are chunks. */
   readonly chunks: number
-  /** Whether the lines are mirrored as they are, too. */
+  /** Whether the thread has raw lines. */
   readonly raw: boolean
 }
 
@@ -26,7 +25,7 @@ export interface LargeThread {
 const THREAD_ID = "th_01JWKX5T9GZ8Q4M2"
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex")
 
-/** What the model said in an answer, block by block. */
+/** The text of an answer, block by block. */
 const deltasOf = (content: Json | undefined): ReadonlyArray<{ readonly type: string; readonly text: string }> =>
   (isArray(content) ? content : []).flatMap((block) => {
     if (!isObject(block)) return []
@@ -34,7 +33,7 @@ const deltasOf = (content: Json | undefined): ReadonlyArray<{ readonly type: str
     return [{ type, text: stringAt(block, type) ?? JSON.stringify(block["arguments"]) }]
   })
 
-/** Makes the entries of one line of the session after another. */
+/** Makes the thread entries of a session, line by line. */
 class Mirroring {
   readonly #raw: boolean
   readonly #sessionId: string
@@ -47,7 +46,7 @@ class Mirroring {
     this.#sessionId = stringAt(MirrorProjection.entryOf(header) ?? {}, "id") ?? ""
   }
 
-  /** How many chunks were made. */
+  /** Number of chunks so far. */
   get chunks(): number {
     return this.#chunkCount
   }
@@ -90,7 +89,7 @@ class Mirroring {
     const step = Math.max(1, Math.ceil(length / count))
     let idx = 0
     return deltas.flatMap(({ type, text }, contentIndex) => {
-      // Never in the middle of a character: the sample text has none of two code units.
+      // Never splits a character: the sample text has no surrogate pairs.
       const pieces = text.match(new RegExp(`[^]{1,${step}}`, "g")) ?? []
       return pieces.map((piece) => {
         const payload = { messageId, idx, delta: { type, text: piece, contentIndex } }
@@ -101,7 +100,7 @@ class Mirroring {
   }
 }
 
-/** Writes the thread; the bytes depend on the options alone. */
+/** Writes the thread. The bytes depend only on the options. */
 export const write = async (file: string, options: LargeThreadOptions): Promise<LargeThread> => {
   const whole = Math.round(options.entries * (1 - options.chunks))
   const session = `${file}.session`
@@ -122,7 +121,7 @@ export const write = async (file: string, options: LargeThreadOptions): Promise<
   put(mirroring.header(header))
   let left = answers
   for (const line of rest) {
-    // Short answers are told in fewer pieces; the others make up for them.
+    // Short answers have fewer chunks; later answers get more to reach the share.
     const due = options.entries * options.chunks - mirroring.chunks
     put(mirroring.entries(line, Math.max(1, due / left)))
     if (line.includes('"role":"assistant"')) left--

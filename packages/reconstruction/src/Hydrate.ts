@@ -1,4 +1,4 @@
-/** A thread becomes a session file that Pi continues: the service behind `pi-sessions hydrate`. */
+/** Rebuilds a session file from a thread, so that Pi continues it: the service of `pi-sessions hydrate`. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
@@ -14,14 +14,14 @@ import {
 } from "@pi-sessions/session-file/SessionFileError"
 import { SessionTarget, type Written } from "@pi-sessions/session-file/SessionTarget"
 import * as SessionDiagnostic from "@pi-sessions/core/SessionDiagnostic"
-import * as LosslessHydration from "./LosslessHydration.ts"
-import * as MirrorLag from "./MirrorLag.ts"
-import * as RawTurns from "./RawTurns.ts"
-import * as SemanticHydration from "./SemanticHydration.ts"
+import * as LosslessHydration from "./hydrate/LosslessHydration.ts"
+import * as MirrorLag from "./hydrate/MirrorLag.ts"
+import * as RawTurns from "./hydrate/RawTurns.ts"
+import * as SemanticHydration from "./hydrate/SemanticHydration.ts"
 import { type Thread, formatDiagnostic } from "./Thread.ts"
 import { ThreadSource, type ThreadUnavailable } from "./ThreadSource.ts"
 
-/** The thread holds nothing that a session could be made of. */
+/** The thread has no turns. */
 export class NothingToHydrate extends Schema.TaggedError<NothingToHydrate>()("NothingToHydrate", {
   ref: Schema.String,
   entries: Schema.Int,
@@ -34,7 +34,7 @@ export class NothingToHydrate extends Schema.TaggedError<NothingToHydrate>()("No
   }
 }
 
-/** `--mode lossless` was asked for and the thread cannot give the file back byte for byte, or shows that it is behind. */
+/** Lossless mode, and the thread's raw lines are incomplete or known to be behind the file. */
 export class LineageIncomplete extends Schema.TaggedError<LineageIncomplete>()("LineageIncomplete", {
   ref: Schema.String,
   gaps: Schema.Array(Schema.String)
@@ -44,7 +44,7 @@ export class LineageIncomplete extends Schema.TaggedError<LineageIncomplete>()("
   }
 }
 
-/** `--session` names a session that the thread does not hold. */
+/** The thread has no raw lines of the requested session. */
 export class SessionNotInThread extends Schema.TaggedError<SessionNotInThread>()("SessionNotInThread", {
   ref: Schema.String,
   sessionId: Schema.String,
@@ -56,23 +56,25 @@ export class SessionNotInThread extends Schema.TaggedError<SessionNotInThread>()
   }
 }
 
-/** Pi would refuse to run in that directory. */
+/** Pi does not continue a session in a missing directory. */
 export class CwdMissing extends Schema.TaggedError<CwdMissing>()("CwdMissing", { cwd: Schema.String }) {
   override get message(): string {
     return `${this.cwd}: no such directory, and Pi will not continue a session in a directory that is not there. Make it, or pass another --cwd`
   }
 }
 
+export const MODES = ["auto", "lossless", "semantic"] as const
+
 export interface HydrateOptions {
-  /** `auto` (default): without loss when the lineage is whole, else semantically. */
-  readonly mode?: "auto" | "lossless" | "semantic"
-  /** What becomes of answered tool calls in semantic hydration; `pairs` by default. */
+  /** `auto`: lossless when the raw lines are complete, else semantic. Default: `auto`. */
+  readonly mode?: (typeof MODES)[number]
+  /** How semantic hydration writes calls with a result. Default: `pairs`. */
   readonly tools?: SemanticHydration.ToolMode
-  /** Which of several sessions in the thread. */
+  /** Default: the session of the thread's newest raw line. */
   readonly sessionId?: string
-  /** Leave the header's cwd as it was (lossless only). */
+  /** Keeps the header's cwd (lossless only). */
   readonly keepCwd?: boolean
-  /** Move a diverged target aside instead of refusing. */
+  /** Moves a different target aside instead of failing. */
   readonly force?: boolean
 }
 
@@ -81,15 +83,15 @@ export interface Hydration extends Written {
   readonly threadId: string
   readonly sessionId: string
   readonly cwd: string
-  /** Entries in the hydrated session, header aside. */
+  /** Number of entries without the header. */
   readonly entries: number
-  /** For semantic hydration. */
+  /** Present after semantic hydration. */
   readonly summary?: SemanticHydration.Summary
-  /** Thread entries that were not used, by type: chunks, request contexts, types unknown here. */
+  /** Number of unused thread entries by type: chunks, request contexts, unknown types. */
   readonly passedOver: { readonly [type: string]: number }
-  /** What the thread shows of lines that Pi wrote and the thread does not hold; for hydration byte for byte. */
+  /** Signs that the file has lines which the thread lacks; empty after semantic hydration. */
   readonly behind: ReadonlyArray<MirrorLag.Lag>
-  /** What a person should know: losses, damage. One sentence each. */
+  /** Losses and damage, one sentence each. */
   readonly warnings: ReadonlyArray<string>
 }
 
@@ -115,7 +117,7 @@ export class Hydrate extends Context.Service<
       sandboxCwd: string,
       options?: HydrateOptions
     ) => Effect.Effect<Hydration, HydrateError, SessionTarget>
-    /** The contract of seed 000: writes `targetPath` so that `pi --session targetPath` continues in `sandboxCwd`. */
+    /** Writes `targetPath` so that `pi --session targetPath` continues in `sandboxCwd`. */
     readonly hydratePiSessionFromThread: (
       ref: string,
       sandboxCwd: string,
@@ -131,7 +133,7 @@ export class Hydrate extends Context.Service<
       const threads = yield* ThreadSource
       const services = yield* Effect.context<FileSystem.FileSystem | Path.Path>()
 
-      /** Pi compares cwd with its own, which the kernel gives without links. */
+      /** The path without links, because Pi compares it with its own working directory. */
       const existing = (cwd: string) =>
         fs.stat(cwd).pipe(
           Effect.filterOrFail(
@@ -192,46 +194,60 @@ interface Built {
   readonly warnings: ReadonlyArray<string>
 }
 
-/** Chooses the way and goes it; nothing is written yet. */
+/** Makes the session in memory, by the mode that the options and the thread allow. */
 const build = Effect.fnUntraced(function* (
   ref: string,
   thread: Thread,
   cwd: string,
   options: HydrateOptions
 ): Effect.fn.Return<Built, NothingToHydrate | LineageIncomplete | SessionNotInThread> {
-  const mode = options.mode ?? "auto"
   const lineage = LosslessHydration.choose(thread, options.sessionId)
   if (options.sessionId !== undefined && lineage === undefined) {
     const found = [...LosslessHydration.sessionIds(thread)]
     return yield* new SessionNotInThread({ ref, sessionId: options.sessionId, found })
   }
-  const warnings: Array<string> = []
-  if (mode !== "semantic") {
-    const gaps = lineage === undefined ? ["it holds no raw lines"] : LosslessHydration.gaps(lineage)
-    if (lineage !== undefined && gaps.length === 0) {
-      const behind = MirrorLag.find(thread, lineage)
-      const known = behind.filter(({ certain }) => certain).map(({ reason }) => reason)
-      if (mode === "lossless" && known.length > 0) return yield* new LineageIncomplete({ ref, gaps: known })
-      const session = LosslessHydration.assemble(lineage, options.keepCwd === true ? undefined : cwd)
-      for (const { certain, reason } of behind) {
-        warnings.push(`the thread ${certain ? "is" : "may be"} behind the session file: ${reason}`)
-      }
-      for (const diagnostic of session.diagnostics)
-        warnings.push(`in the session: ${SessionDiagnostic.format(diagnostic)}`)
-      return { session, mode: "lossless", behind, warnings }
-    }
-    if (mode === "lossless") return yield* new LineageIncomplete({ ref, gaps })
-    if (lineage !== undefined) warnings.push(`the raw lines are not complete (${listed(gaps)}); hydrated semantically`)
+  if (options.mode === "semantic") return yield* buildSemantic(ref, thread, lineage, cwd, options)
+  const gaps = lineage === undefined ? ["it holds no raw lines"] : LosslessHydration.gaps(lineage)
+  if (lineage !== undefined && gaps.length === 0) return yield* buildLossless(ref, thread, lineage, cwd, options)
+  if (options.mode === "lossless") return yield* new LineageIncomplete({ ref, gaps })
+  const built = yield* buildSemantic(ref, thread, lineage, cwd, options)
+  if (lineage === undefined) return built
+  return {
+    ...built,
+    warnings: [`the raw lines are not complete (${listed(gaps)}); hydrated semantically`, ...built.warnings]
   }
+})
+
+const buildLossless = Effect.fnUntraced(function* (
+  ref: string,
+  thread: Thread,
+  lineage: LosslessHydration.Lineage,
+  cwd: string,
+  options: HydrateOptions
+): Effect.fn.Return<Built, LineageIncomplete> {
+  const behind = MirrorLag.find(thread, lineage)
+  const certain = behind.filter(({ certain }) => certain).map(({ reason }) => reason)
+  if (options.mode === "lossless" && certain.length > 0) return yield* new LineageIncomplete({ ref, gaps: certain })
+  const session = LosslessHydration.assemble(lineage, options.keepCwd === true ? undefined : cwd)
+  const warnings = [
+    ...behind.map(
+      ({ certain, reason }) => `the thread ${certain ? "is" : "may be"} behind the session file: ${reason}`
+    ),
+    ...session.diagnostics.map((diagnostic) => `in the session: ${SessionDiagnostic.format(diagnostic)}`)
+  ]
+  return { session, mode: "lossless", behind, warnings }
+})
+
+const buildSemantic = Effect.fnUntraced(function* (
+  ref: string,
+  thread: Thread,
+  lineage: LosslessHydration.Lineage | undefined,
+  cwd: string,
+  { tools = "pairs" }: HydrateOptions
+): Effect.fn.Return<Built, NothingToHydrate> {
   const entries = lineage === undefined ? thread.entries : RawTurns.substitute(thread, lineage)
-  const hydrated = SemanticHydration.hydrate(
-    { ...thread, entries },
-    {
-      cwd,
-      tools: options.tools ?? "pairs",
-      ...(lineage === undefined ? {} : { sessionId: lineage.sessionId })
-    }
-  )
+  const session = lineage === undefined ? {} : { sessionId: lineage.sessionId }
+  const hydrated = SemanticHydration.hydrate({ ...thread, entries }, { cwd, tools, ...session })
   if (hydrated === undefined) {
     const damage = thread.diagnostics[0]
     return yield* new NothingToHydrate({
@@ -240,10 +256,15 @@ const build = Effect.fnUntraced(function* (
       ...(damage === undefined ? {} : { firstDamage: formatDiagnostic(ref, damage) })
     })
   }
-  const { unansweredCalls, orphanResults, interruptedAnswers } = hydrated.summary
-  if (interruptedAnswers > 0) warnings.push(`answers cut off in the middle, kept as text: ${interruptedAnswers}`)
-  const left = options.tools === "omit" ? "left out" : "written as text"
-  if (unansweredCalls > 0) warnings.push(`tool calls without a result, written as text: ${unansweredCalls}`)
-  if (orphanResults > 0) warnings.push(`tool results without a call, ${left}: ${orphanResults}`)
-  return { session: hydrated.session, mode: "semantic", summary: hydrated.summary, behind: [], warnings }
+  return { ...hydrated, mode: "semantic", behind: [], warnings: losses(hydrated.summary, tools) }
 })
+
+const losses = (summary: SemanticHydration.Summary, tools: SemanticHydration.ToolMode): ReadonlyArray<string> => {
+  const { unansweredCalls, orphanResults, interruptedAnswers } = summary
+  const orphans = tools === "omit" ? "left out" : "written as text"
+  return [
+    ...(interruptedAnswers > 0 ? [`interrupted answers, kept as text: ${interruptedAnswers}`] : []),
+    ...(unansweredCalls > 0 ? [`tool calls without a result, written as text: ${unansweredCalls}`] : []),
+    ...(orphanResults > 0 ? [`tool results without a call, ${orphans}: ${orphanResults}`] : [])
+  ]
+}

@@ -1,13 +1,13 @@
 /**
- * An arbe thread: the entries of seed 000 with the payloads that docs/thread.md fixes. Readers are tolerant: an
- * unknown type is kept and counted, a missing optional field is normal, a wrong one is a diagnostic.
+ * Thread entries and their payloads (docs/thread.md). Readers are tolerant: unknown types are counted, missing optional
+ * fields are normal, wrong ones are reported.
  */
 import * as Schema from "effect/Schema"
 import { AnyJson } from "@pi-sessions/core/Json"
 import { UnknownBlock } from "@pi-sessions/core/payload/ContentBlock"
 import { Usage } from "@pi-sessions/core/payload/Usage"
 
-/** Content as Pi writes it; a plain string is taken for one text block. */
+/** Content as Pi writes it. A string means one text block. */
 const Content = Schema.Union([Schema.String, Schema.Array(UnknownBlock)])
 
 export const Chat = Schema.Struct({
@@ -33,7 +33,7 @@ export const Chat = Schema.Struct({
 export type Chat = typeof Chat.Type
 
 export const Assistant = Schema.Struct({
-  /** Passed over: the type of the entry says it. */
+  /** Ignored; the entry's type says it. */
   role: Schema.optionalKey(AnyJson),
   content: Content,
   api: Schema.optionalKey(Schema.String),
@@ -61,14 +61,14 @@ export type ToolResult = typeof ToolResult.Type
 export const Compaction = Schema.Struct({
   summary: Schema.String,
   tokensBefore: Schema.optionalKey(Schema.Number),
-  /** Thread entry from which on the context was kept. */
+  /** Id of the first thread entry that stays in the context. */
   keptFrom: Schema.optionalKey(Schema.String)
 })
 export type Compaction = typeof Compaction.Type
 
 const Lineage = {
   sessionId: Schema.String,
-  /** One append-only life of the file; it grows when Pi rewrites it. */
+  /** Number of the file's version; a rewrite starts the next one. Default: 0. */
   generation: Schema.optionalKey(Schema.Int),
   sha256: Schema.String
 }
@@ -78,19 +78,19 @@ export type RawHeader = typeof RawHeader.Type
 
 export const RawEntry = Schema.Struct({
   ...Lineage,
-  /** Counts lines from 1 after the header. */
+  /** Number of the line after the header, from 1. */
   seq: Schema.Int,
   entryId: Schema.optionalKey(Schema.NullOr(Schema.String)),
   line: Schema.optionalKey(Schema.String),
-  /** In place of `line` where it is not valid UTF-8. */
+  /** Instead of `line`, when the line is not valid UTF-8. */
   lineBase64: Schema.optionalKey(Schema.String)
 })
 export type RawEntry = typeof RawEntry.Type
 
 export const Chunk = Schema.Struct({
-  /** Chunks of one answer share it. */
+  /** The same for all chunks of an answer. */
   messageId: Schema.optionalKey(Schema.String),
-  /** Order within the answer. */
+  /** Position in the answer. */
   idx: Schema.optionalKey(Schema.Number),
   delta: Schema.Struct({
     type: Schema.String,
@@ -99,28 +99,28 @@ export const Chunk = Schema.Struct({
 })
 export type Chunk = typeof Chunk.Type
 
-/** An answer that was cut off in the middle: what its chunks had brought, and no `pi.assistant` after them. */
+/** An interrupted answer, made from chunks that no `pi.assistant` follows. */
 export interface Interrupted {
-  /** Of the last chunk. */
+  /** Id of the last chunk. */
   readonly id: string
   readonly createdAt?: string
   readonly type: "interrupted"
   readonly payload: {
     readonly messageId?: string
-    /** Pieces of one kind in a row are joined: `text`, `thinking`, `toolCall`. */
+    /** Consecutive pieces of one type (`text`, `thinking`, `toolCall`) are joined. */
     readonly parts: ReadonlyArray<{ readonly type: string; readonly text: string }>
   }
 }
 
-/** What a `pi.request_context` says of its place. */
+/** Time and place of a `pi.request_context`. */
 export interface Request {
   readonly createdAt?: string
   readonly sessionId: string
-  /** The entry that Pi stood at. */
+  /** Pi's leaf entry when it made the request. */
   readonly afterEntryId?: string
 }
 
-/** An entry of a session, from a raw line that survived: it is written as it is, with another id and parent. */
+/** A session entry from a raw line. Hydration writes it unchanged except for id and parent. */
 export const RawSessionEntry = Schema.Struct({ type: Schema.String })
 
 const entry = <const Type extends string, Payload extends Schema.Top>(type: Type, payload: Payload) =>
@@ -133,7 +133,7 @@ const entry = <const Type extends string, Payload extends Schema.Top>(type: Type
     payload
   })
 
-/** The thread entries that hydration uses. A guard: what it accepts keeps its unknown fields. */
+/** The thread entries that hydration uses. Unknown fields are kept. */
 export const ThreadEntry = Schema.Union([
   entry("chat", Chat),
   entry("pi.assistant", Assistant),
@@ -145,7 +145,7 @@ export const ThreadEntry = Schema.Union([
 ]).pipe(Schema.toTaggedUnion("type"))
 export type ThreadEntry = typeof ThreadEntry.Type | Interrupted
 
-/** Something about the thread that a person may want to know; nothing is lost silently. */
+/** A problem in the thread. Every entry that is left out is reported. */
 export interface ThreadDiagnostic {
   readonly line: number
   readonly byteOffset: number
@@ -154,15 +154,15 @@ export interface ThreadDiagnostic {
 }
 
 export interface Thread {
-  /** From the first entry that names it; else the first entry's own id. */
+  /** From the first entry with a `threadId`; else from the reader's caller; else the first entry's own id. */
   readonly id: string
-  /** Entries that hydration uses, in thread order, each id once; interrupted answers stand where their last chunk stood. */
+  /** Entries that hydration uses, in thread order, each id once. An interrupted answer is at its last chunk. */
   readonly entries: ReadonlyArray<ThreadEntry>
-  /** Requests that Pi made to a model, in thread order. */
+  /** Pi's requests to a model, in thread order. */
   readonly requests: ReadonlyArray<Request>
-  /** Entries that were read but not used, by type: chunks, request contexts, types unknown here. */
+  /** Number of unused entries by type: chunks, request contexts, unknown types. */
   readonly passedOver: ReadonlyMap<string, number>
-  /** How many entries came again with an id seen before; delivery is at least once. */
+  /** Number of entries whose id came before; delivery is at least once. */
   readonly repeated: number
   readonly diagnostics: ReadonlyArray<ThreadDiagnostic>
 }

@@ -1,9 +1,9 @@
 /**
- * The contract between whoever keeps threads and whoever mirrors or hydrates them: two endpoints, as an HttpApi.
- * docs/openapi.json is generated from it (`pnpm run openapi` in this package).
+ * The HTTP contract of thread servers: two endpoints, as an HttpApi. `pnpm run openapi` in this package generates
+ * docs/openapi.json from it.
  *
- * An entry is any JSON object with a string `id` and a string `type`. Servers store it as it came, unknown types and
- * fields included, and give it back unchanged.
+ * An entry is any JSON object with a string `id` and a string `type`. Servers store it and return it unchanged, with
+ * unknown types and fields.
  */
 import * as Schema from "effect/Schema"
 import * as HttpApi from "effect/http-api/HttpApi"
@@ -13,10 +13,10 @@ import * as HttpApiMiddleware from "effect/http-api/HttpApiMiddleware"
 import * as HttpApiSecurity from "effect/http-api/HttpApiSecurity"
 import * as OpenApi from "effect/http-api/OpenApi"
 
-/** Entries on a page when a request does not say how many. */
+/** Entries on a page when the request has no `limit`. */
 export const DEFAULT_LIMIT = 1000
 
-/** An object that may hold more than is said here. */
+/** An object that may have further fields. */
 const open = <const Fields extends Schema.Struct.Fields>(fields: Fields) =>
   Schema.StructWithRest(Schema.Struct(fields), [Schema.Record(Schema.String, Schema.Unknown)])
 
@@ -43,42 +43,42 @@ export const Appended = open({
   repeated: Schema.Int.annotate({ description: "How many had an id that the thread holds; the first one stays" })
 }).annotate({ identifier: "Appended" })
 
-/** The request carries no bearer token, or one that the server does not accept. */
+/** The request has no valid bearer token. */
 export class Unauthorized extends Schema.TaggedError<Unauthorized>()(
   "Unauthorized",
   { message: Schema.String },
   { httpApiStatus: 401 }
 ) {}
 
-/** Nothing was ever appended under that id. A thread begins with its first entry, so there are no empty ones. */
+/** Nothing was ever appended under this id. A thread exists from its first entry on. */
 export class ThreadNotFound extends Schema.TaggedError<ThreadNotFound>()(
   "ThreadNotFound",
   { message: Schema.String },
   { httpApiStatus: 404 }
 ) {}
 
-/** The request is not what this contract says; nothing of it was stored. */
+/** The request breaks the contract; nothing was stored. */
 export class Malformed extends Schema.TaggedError<Malformed>()(
   "Malformed",
   { message: Schema.String },
   { httpApiStatus: 400 }
 ) {}
 
-/** The request's body is larger than the server takes; nothing of it was stored. */
+/** The request's body is too large for the server; nothing was stored. */
 export class TooLarge extends Schema.TaggedError<TooLarge>()(
   "TooLarge",
   { message: Schema.String },
   { httpApiStatus: 413 }
 ) {}
 
-/** The server cannot read or write its threads now, a full disk for one. The same request may succeed later. */
+/** The server cannot read or write its threads now, for example on a full disk. Retrying later may help. */
 export class Unavailable extends Schema.TaggedError<Unavailable>()(
   "Unavailable",
   { message: Schema.String },
   { httpApiStatus: 503 }
 ) {}
 
-/** Who may read and write threads: whoever knows the token. */
+/** Clients with the token may read and write all threads. */
 export class Authorization extends HttpApiMiddleware.Service<Authorization>()(
   "@pi-sessions/reconstruction/ThreadApi/Authorization",
   { error: Unauthorized, security: { bearer: HttpApiSecurity.bearer } }
@@ -101,7 +101,7 @@ const Threads = HttpApiGroup.make("threads")
           Schema.String.annotate({ description: "The `next` of the page before; without it, the first page" })
         ),
         limit: Schema.optionalKey(
-          // A number would have to be told from text in the document too.
+          // As a string: a number in a query would need another schema in the document.
           Schema.String.annotate({
             description: `How many entries at the most, from 1; ${DEFAULT_LIMIT} by default`
           }).check(Schema.isPattern(/^[1-9][0-9]{0,8}$/))
@@ -134,7 +134,6 @@ const Threads = HttpApiGroup.make("threads")
   .middleware(RequestCheck)
   .middleware(Authorization)
 
-/** The contract. */
 export const ThreadApi = HttpApi.make("threads")
   .add(Threads)
   .annotateMerge(

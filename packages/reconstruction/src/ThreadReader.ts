@@ -1,15 +1,14 @@
 /**
- * Bytes of a thread file to a `Thread`. The lines are read by the reader of session files: a thread entry has the same
- * envelope (`id`, `type`), and is parsed when its type is one that hydration uses, else scanned, so chunks, which are
- * most of a long thread, are never decoded.
+ * Reads the bytes of a thread file into a `Thread`. SessionReader reads the lines, since thread entries have the same
+ * envelope (`id`, `type`). Only types that hydration uses are parsed; chunks, most of a long thread, are not.
  */
 import * as Exit from "effect/Exit"
 import * as Schema from "effect/Schema"
 import { type Json, type JsonObject, isArray, isObject, objectAt, stringAt } from "@pi-sessions/core/Json"
 import { type Position, SessionEntry, SessionLine } from "@pi-sessions/core/SessionLine"
 import { SessionReader } from "@pi-sessions/core/SessionReader"
-import { ChunkRuns, type Cut } from "./ChunkRuns.ts"
-import { isFlawless, lenient } from "./LenientEntry.ts"
+import { ChunkRuns, type Cut } from "./thread/ChunkRuns.ts"
+import { isFlawless, lenient } from "./thread/LenientEntry.ts"
 import * as Thread from "./Thread.ts"
 import { ByteSet } from "./internal/byteSet.ts"
 import { ChunkLine } from "./internal/chunkLine.ts"
@@ -19,18 +18,18 @@ import { parseJson } from "./internal/parseJson.ts"
 export const isThreadEntry = Schema.is(Thread.ThreadEntry)
 const decodeThreadEntry = Schema.decodeUnknownExit(Thread.ThreadEntry)
 const USED_TYPES: ReadonlySet<string> = new Set(
-  // A raw session entry comes from raw lines, never from a file of its own.
+  // `raw` entries are made from raw lines; threads do not contain them.
   Object.keys(Thread.ThreadEntry.cases).filter((type) => type !== "raw")
 )
 
-/** What is wrong with an entry that is no `ThreadEntry`. */
+/** Why a value is not a `ThreadEntry`. */
 const issueOf = (value: Json): string => {
   const exit = decodeThreadEntry(value)
   if (Exit.isSuccess(exit)) return ""
   return exit.cause.reasons.map((reason) => (reason._tag === "Fail" ? reason.error.message : "")).join("; ")
 }
 
-/** Builds a thread up from the lines of its file. */
+/** Collects the entries of a thread. */
 class ThreadBuilder {
   readonly #source: string
   #threadId: string | undefined
@@ -47,7 +46,7 @@ class ThreadBuilder {
     this.#source = source
   }
 
-  /** How many different ids were seen. */
+  /** Number of different ids. */
   get ids(): number {
     return this.#seen.size
   }
@@ -56,10 +55,9 @@ class ThreadBuilder {
     this.#diagnostics.push({ line: at.line, byteOffset: at.byteOffset, entryId, message })
   }
 
-  /** Takes a line that the reader has read. */
   add(line: SessionLine): void {
     if (!isEntry(line)) return
-    // Ids of a thread are text.
+    // SessionReader accepts ids of other types; threads require strings.
     if (line.id === null || typeof line.idValue !== "string") {
       this.report(line, undefined, `an entry of type ${JSON.stringify(line.type)} without an id; it is left out`)
     } else if (USED_TYPES.has(line.type)) this.addUsed(line.id, line.decode(), line)
@@ -70,13 +68,13 @@ class ThreadBuilder {
     }
   }
 
-  /** Takes a chunk whose line was known. */
+  /** Adds a chunk whose line `known` recognized. */
   addChunk(line: SessionLine, known: ChunkLine): void {
     if (this.#seen.add(line.source, known.idStart, known.idEnd)) this.#pushChunk(line, known)
     else this.#repeated++
   }
 
-  /** Takes an entry of a type that hydration uses. */
+  /** Adds an entry of a type that hydration uses. */
   addUsed(id: string, value: JsonObject, at: Position): void {
     if (!this.#isNew(id)) return
     const entry = this.#entryOf(id, value, at)
@@ -87,7 +85,7 @@ class ThreadBuilder {
     this.#entries.push(entry)
   }
 
-  /** The entry without what is wrong with it and not needed; undefined when something needed is. */
+  /** The entry without wrong optional fields; undefined when a needed field is wrong. */
   #entryOf(id: string, value: JsonObject, at: Position): typeof Thread.ThreadEntry.Type | undefined {
     if (isFlawless(value)) return value
     const { entry, wrong } = lenient(value)
@@ -95,12 +93,12 @@ class ThreadBuilder {
       this.report(at, id, `${issueOf(entry)}; the entry is left out`)
       return undefined
     }
-    if (wrong.length > 0) this.report(at, id, `not what it should be, and passed over: ${wrong.join(", ")}`)
+    if (wrong.length > 0) this.report(at, id, `wrong optional fields, ignored: ${wrong.join(", ")}`)
     return entry
   }
 
   #isNew(id: string): boolean {
-    // Half a character has no bytes of its own in UTF-8: such an id goes by its JSON text, after what is no UTF-8.
+    // UTF-8 cannot encode a lone surrogate, so such an id is compared as JSON, after a byte that UTF-8 never uses.
     const written = Buffer.from(id.isWellFormed() ? id : JSON.stringify(id), "utf8")
     const bytes = id.isWellFormed() ? written : Buffer.concat([Uint8Array.of(0xff), written])
     const isNew = this.#seen.add(bytes, 0, bytes.length)
@@ -146,7 +144,7 @@ class ThreadBuilder {
 
 const USED_AS_WRITTEN = [...USED_TYPES].map((type) => Buffer.from(`${type}"`))
 
-/** Whether a type that hydration uses stands at `at`. */
+/** Whether the text at `at` is a type that hydration uses. */
 const isUsedAt = (bytes: Uint8Array, at: number): boolean => {
   if (at < 0) return false
   for (const written of USED_AS_WRITTEN) {
@@ -157,10 +155,7 @@ const isUsedAt = (bytes: Uint8Array, at: number): boolean => {
   return false
 }
 
-/**
- * Reads a thread that comes piece by piece, as JSONL. A piece may go once it was pushed: what hydration uses is decoded
- * by then, and nothing else is kept.
- */
+/** Reads a thread as JSONL, piece by piece. Used entries are decoded at once; of the rest, only a few chunks are kept. */
 export class ThreadPieces {
   readonly #builder: ThreadBuilder
   readonly #chunk = new ChunkLine()
@@ -168,17 +163,17 @@ export class ThreadPieces {
     take: (bytes, start, end, line, byteOffset) => this.#take(bytes, start, end, line, byteOffset)
   })
 
-  /** `source` is the thread's id in case no entry says it. */
+  /** `source` is the thread's id when no entry has one. */
   constructor(source: string) {
     this.#builder = new ThreadBuilder(source)
   }
 
-  /** How many different entries have come. */
+  /** Number of different entries so far. */
   get entries(): number {
     return this.#builder.ids
   }
 
-  /** Takes the next bytes, which need not end with a line; their memory must not be used again. */
+  /** Reads the next bytes, which may end within a line. The caller must not reuse their memory. */
   push(chunk: Uint8Array): void {
     this.#add(this.#reader.push(chunk))
   }
@@ -202,7 +197,7 @@ export class ThreadPieces {
     for (const line of lines) this.#builder.add(line)
   }
 
-  /** The usual lines: chunks as the mirror writes them are not decoded, entries that are used are not scanned first. */
+  /** Reads the usual lines without a scan: the mirror's chunks, and entries that hydration uses. */
   #take(bytes: Uint8Array, start: number, end: number, line: number, byteOffset: number): boolean {
     if (this.#chunk.match(bytes, start, end)) {
       this.#add(this.#reader.drain())
@@ -220,36 +215,36 @@ export class ThreadPieces {
   }
 }
 
-/** An object without a type is an entry of a session only; the reader has reported it. */
+/** SessionReader accepts and reports objects without a type; in a thread they are not entries. */
 const isEntry = (line: SessionLine): line is SessionEntry => line instanceof SessionEntry && line.type !== ""
 
 const textOf = (bytes: Uint8Array, start: number, end: number): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString("utf8")
 
 /**
- * Reads a thread file piece by piece: JSONL, which is read as it comes, or one JSON document with an `entries` array,
- * which is held until it is whole. Never throws on content.
+ * Reads a thread file piece by piece: JSONL, or one JSON document with an `entries` array, which is kept in memory until
+ * it is complete. Never throws on content.
  */
 export class ThreadFilePieces {
   readonly #source: string
   readonly #lines: ThreadPieces
-  /** What has come, as long as it may be a document; undefined once it is known to be lines. */
+  /** The bytes so far while the file may be a document; undefined once it is known to be JSONL. */
   #held: Array<Uint8Array> | undefined = []
   #firstLineSeen = false
 
-  /** `source` is the thread's id in case no entry says it; empty for a file, whose name may change. */
+  /** `source` is the thread's id when no entry has one; empty for a file, whose name may change. */
   constructor(source: string) {
     this.#source = source
     this.#lines = new ThreadPieces(source)
   }
 
-  /** Takes the next bytes; their memory must not be used again. */
+  /** Reads the next bytes. The caller must not reuse their memory. */
   push(chunk: Uint8Array): void {
     if (this.#held === undefined) return this.#lines.push(chunk)
     this.#held.push(chunk)
     const newline = this.#firstLineSeen ? -1 : chunk.indexOf(0x0a)
     if (newline < 0) return
-    // A thread of JSONL starts with an entry, a document with `{` and then `"entries"` or a line break.
+    // The first line of JSONL is an entry. That of a document is not.
     this.#firstLineSeen = true
     const firstLine = Buffer.concat([...this.#held.slice(0, -1), chunk.subarray(0, newline + 1)])
     const [first] = new SessionReader().push(firstLine)
@@ -271,7 +266,7 @@ export class ThreadFilePieces {
   }
 }
 
-/** Reads a thread from the bytes of its file; see `ThreadFilePieces`. */
+/** Reads a thread from the bytes of its file, as `ThreadFilePieces` does. */
 export const read = (chunks: ReadonlyArray<Uint8Array>, source: string): Thread.Thread => {
   const pieces = new ThreadFilePieces(source)
   for (const chunk of chunks) pieces.push(chunk)
@@ -288,13 +283,14 @@ const readPage = (page: ReadonlyArray<Json>, source: string): Thread.Thread => {
   return builder.finish([])
 }
 
-/** The `entries` of a thread given as one JSON document; undefined when it is not one. */
+/** The `entries` of a JSON document; undefined when the bytes are not such a document. */
 const pageOf = (chunks: ReadonlyArray<Uint8Array>): ReadonlyArray<Json> | undefined => {
   try {
     const value: Json = JSON.parse(Buffer.concat(chunks).toString("utf8"))
     const entries = isObject(value) ? value["entries"] : undefined
     return isArray(entries) ? entries : undefined
   } catch {
+    // Also thrown for files that are too large for one string.
     return undefined
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Where thread entries go: a file, a directory of files, or a server. Delivery is at least once: an entry whose id the
- * thread has already is counted and passed over, so a batch can be sent again whenever it is not known to have arrived.
+ * Appends entries to a thread: in a file, in a directory of files, or on a server. An entry whose id the thread already
+ * has is counted and not stored again, so a batch can be sent again after a failure.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -10,21 +10,22 @@ import * as Path from "effect/Path"
 import type * as PlatformError from "effect/PlatformError"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import { type JsonObject, isObject, numberAt, stringAt } from "@pi-sessions/core/Json"
+import { type JsonObject, stringAt } from "@pi-sessions/core/Json"
 import * as ValueText from "@pi-sessions/core/ValueText"
 import { explain } from "@pi-sessions/session-file/SessionFileError"
-import { type EndpointError, type EndpointOptions, type ThreadEndpoint } from "./ThreadEndpoint.ts"
-import * as Endpoint from "./ThreadEndpoint.ts"
-import { type Appended, type EntryText, type ThreadFile } from "./ThreadFile.ts"
-import * as File from "./ThreadFile.ts"
-import { parseJson } from "./internal/parseJson.ts"
+import { type EndpointError } from "./http/EndpointError.ts"
+import { type EndpointOptions } from "./http/EndpointSettings.ts"
+import * as EntryPosts from "./http/EntryPosts.ts"
+import * as Endpoint from "./http/ThreadEndpoint.ts"
+import { type Appended, type EntryText, type ThreadFile } from "./thread/ThreadFile.ts"
+import * as File from "./thread/ThreadFile.ts"
 
-/** Entries could not be appended, or it is not known whether they were. */
+/** Entries were not appended, or it is unknown whether they were. */
 export class ThreadSinkError extends Schema.TaggedError<ThreadSinkError>()("ThreadSinkError", {
   threadId: Schema.String,
   reason: Schema.String,
   remedy: Schema.String,
-  /** Whether the same batch may go through later: yes for the network, a busy server and a full disk. */
+  /** Whether the same batch may succeed later: true for the network, a busy server and a full disk. */
   retryable: Schema.Boolean
 }) {
   override get message(): string {
@@ -33,18 +34,18 @@ export class ThreadSinkError extends Schema.TaggedError<ThreadSinkError>()("Thre
 }
 
 export interface HttpOptions extends EndpointOptions {
-  /** Batches larger than this are sent in several requests; 8 MiB by default. A single entry may be larger. */
+  /** Bytes per request; a single entry may be larger. Default: 8 MiB. */
   readonly maxBatchBytes?: number | undefined
 }
 
 export class ThreadSink extends Context.Service<
   ThreadSink,
   {
-    /** Appends entries, each with a string `id` and `type`, in their order. Once it succeeds they are there to stay. */
+    /** Appends entries, each with a string `id` and `type`, in order. They are durable when it succeeds. */
     readonly append: (threadId: string, entries: ReadonlyArray<JsonObject>) => Effect.Effect<Appended, ThreadSinkError>
   }
 >()("@pi-sessions/reconstruction/ThreadSink") {
-  /** One JSONL file, which holds one thread: the thread's id is not looked at. Missing directories are made. */
+  /** One JSONL file for one thread; the thread's id is ignored. Creates missing directories. */
   static readonly layerFile = (path: string) =>
     Layer.effect(
       ThreadSink,
@@ -55,7 +56,7 @@ export class ThreadSink extends Context.Service<
       )
     )
 
-  /** `<directory>/<thread id>.jsonl`, named by `ThreadFile.fileName`. Missing directories are made. */
+  /** `<directory>/<thread id>.jsonl`, named by `ThreadFile.fileName`. Creates missing directories. */
   static readonly layerDirectory = (directory: string) =>
     Layer.effect(
       ThreadSink,
@@ -78,16 +79,15 @@ export class ThreadSink extends Context.Service<
     )
 
   /**
-   * A server of the ThreadApi, by default the one that `ARBE_URL` and `ARBE_TOKEN` name. Failures that may pass are
-   * retried; a request that the server finds too large is cut in halves. A batch counts as stored only when the server
-   * acknowledges as many entries as were sent; otherwise it is sent again, then in halves, and then it fails. The
-   * server may have stored some of a batch's entries when it fails.
+   * A server of the ThreadApi. Default: the one of `ARBE_URL` and `ARBE_TOKEN`. Retryable failures are retried; a request
+   * that is too large for the server is divided. A batch must be acknowledged in full; otherwise it is sent again, then
+   * in halves, and then `append` fails. The server may have stored some entries by then.
    */
   static readonly layerHttp = (options: HttpOptions = {}) =>
     Layer.effect(
       ThreadSink,
       Effect.gen(function* () {
-        // Settings are the caller's first failure, not the layer's, so that programs that end without one still start.
+        // Invalid settings fail `append`, not the layer, so that programs which append nothing can start.
         const endpoint = yield* Effect.result(Endpoint.make(options))
         const maxBatchBytes = options.maxBatchBytes ?? 8 * 1024 * 1024
         const append = Effect.fn("ThreadSink.http")(function* (
@@ -96,26 +96,17 @@ export class ThreadSink extends Context.Service<
         ): Effect.fn.Return<Appended, ThreadSinkError> {
           const texts = yield* entryTexts(threadId, entries)
           const connected = yield* Effect.fromResult(Result.mapError(endpoint, fromEndpoint(threadId)))
-          let appended: Appended = { accepted: 0, repeated: 0 }
-          for (const batch of batches(texts, maxBatchBytes)) {
-            appended = sum(
-              appended,
-              yield* post(connected, threadId, batch).pipe(Effect.mapError(fromEndpoint(threadId)))
-            )
-          }
-          return appended
+          return yield* Effect.mapError(
+            EntryPosts.postAll(connected, threadId, texts, maxBatchBytes),
+            fromEndpoint(threadId)
+          )
         })
         return ThreadSink.of({ append })
       })
     )
 }
 
-const sum = (a: Appended, b: Appended): Appended => ({
-  accepted: a.accepted + b.accepted,
-  repeated: a.repeated + b.repeated
-})
-
-/** Entries as lines of JSON; fails when one has no id or type, which no thread takes. */
+/** Entries as lines of JSON. Fails when one has no id or type. */
 const entryTexts = (
   threadId: string,
   entries: ReadonlyArray<JsonObject>
@@ -149,7 +140,7 @@ const appendTo = Effect.fnUntraced(function* (
   return yield* file.append(texts).pipe(Effect.mapError(fromPlatform(threadId, path)))
 })
 
-/** What no waiting mends. */
+/** Errors that do not pass by waiting. */
 const LASTING: ReadonlySet<string> = new Set([
   "NotFound",
   "PermissionDenied",
@@ -166,81 +157,5 @@ const fromPlatform = (threadId: string, path: string) => (error: PlatformError.P
     retryable: !LASTING.has(error.reason._tag)
   })
 
-const fromEndpoint = (threadId: string) => (error: EndpointError | Miscounted) =>
+const fromEndpoint = (threadId: string) => (error: EndpointError | EntryPosts.Miscounted) =>
   new ThreadSinkError({ threadId, reason: error.reason, remedy: error.remedy, retryable: error.retryable })
-
-/** A server acknowledges another number of entries than it was sent, however often. */
-class Miscounted extends Schema.TaggedError<Miscounted>()("Miscounted", { reason: Schema.String }) {
-  readonly remedy = "Nothing is lost here; look at the server, and append the same entries again"
-  readonly retryable = false
-}
-
-/** Consecutive runs of entries, each of at most `maxBytes` or of one entry. */
-const batches = (entries: ReadonlyArray<EntryText>, maxBytes: number): ReadonlyArray<ReadonlyArray<EntryText>> => {
-  const all: Array<Array<EntryText>> = []
-  let size = 0
-  for (const entry of entries) {
-    const bytes = Buffer.byteLength(entry.text) + 1
-    const last = all.at(-1)
-    if (last === undefined || size + bytes > maxBytes) {
-      all.push([entry])
-      size = bytes
-    } else {
-      last.push(entry)
-      size += bytes
-    }
-  }
-  return all
-}
-
-/** How often a batch is sent that the server acknowledges only in part. */
-const SENDS = 3
-
-/** Sends a batch until the server acknowledges all of its entries. */
-const postCounted = Effect.fnUntraced(function* (
-  endpoint: ThreadEndpoint,
-  threadId: string,
-  batch: ReadonlyArray<EntryText>
-): Effect.fn.Return<Appended, EndpointError | Miscounted> {
-  const body = Buffer.from(`{"entries":[${batch.map(({ text }) => text).join(",")}]}`, "utf8")
-  let told: Appended = { accepted: 0, repeated: 0 }
-  for (let send = 1; send <= SENDS; send++) {
-    told = yield* endpoint.post(threadId, body, readAppended(endpoint))
-    if (told.accepted >= 0 && told.repeated >= 0 && told.accepted + told.repeated === batch.length) return told
-  }
-  const [first] = batch
-  const counts = `accepted ${told.accepted} and repeated ${told.repeated}`
-  const sent = batch.length === 1 ? `entry ${first?.id}` : `${batch.length} entries from ${first?.id} on`
-  return yield* new Miscounted({ reason: `the server was sent ${sent}, ${SENDS} times, and answered: ${counts}` })
-})
-
-/** Sends a batch; in halves when it is too large, or to find the entry that the server does not acknowledge. */
-const post = (
-  endpoint: ThreadEndpoint,
-  threadId: string,
-  batch: ReadonlyArray<EntryText>
-): Effect.Effect<Appended, EndpointError | Miscounted> =>
-  postCounted(endpoint, threadId, batch).pipe(
-    Effect.catchIf(
-      (error) => batch.length > 1 && (error._tag === "Miscounted" || error.status === 413),
-      () => {
-        const middle = batch.length >> 1
-        return Effect.zipWith(
-          post(endpoint, threadId, batch.slice(0, middle)),
-          Effect.suspend(() => post(endpoint, threadId, batch.slice(middle))),
-          sum
-        )
-      }
-    )
-  )
-
-const readAppended =
-  (endpoint: ThreadEndpoint) =>
-  (body: Uint8Array): Effect.Effect<Appended, EndpointError> => {
-    const answer = parseJson(Buffer.from(body).toString("utf8"))
-    const accepted = isObject(answer) ? numberAt(answer, "accepted") : undefined
-    const repeated = isObject(answer) ? numberAt(answer, "repeated") : undefined
-    return accepted === undefined || repeated === undefined
-      ? Effect.fail(endpoint.damaged('the answer to a POST is no {"accepted", "repeated"}', false))
-      : Effect.succeed({ accepted, repeated })
-  }

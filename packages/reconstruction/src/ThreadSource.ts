@@ -1,4 +1,4 @@
-/** Where threads come from: a file, standard input, a directory, a server. Another transport is another layer. */
+/** Reads threads: from a file, standard input, a directory of files, or a server. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
@@ -8,17 +8,17 @@ import * as Schema from "effect/Schema"
 import * as Stdio from "effect/Stdio"
 import * as Stream from "effect/Stream"
 import type * as PlatformError from "effect/PlatformError"
+import { explain } from "@pi-sessions/session-file/SessionFileError"
 import { type Thread } from "./Thread.ts"
-import { fileName } from "./ThreadFile.ts"
-import type { PagesOptions } from "./ThreadPages.ts"
+import { fileName } from "./thread/ThreadFile.ts"
+import type { PagesOptions } from "./http/ThreadPages.ts"
 import * as ThreadReader from "./ThreadReader.ts"
 
-/** The thread could not be had. */
 export class ThreadUnavailable extends Schema.TaggedError<ThreadUnavailable>()("ThreadUnavailable", {
   ref: Schema.String,
   /**
-   * `absent`: there is no such thread; `refused`: it may not be read, or was not asked for properly; `unreachable`: it
-   * cannot be read now; `damaged`: what comes is no thread.
+   * `absent`: no such thread; `refused`: no permission, or an invalid request; `unreachable`: it cannot be read now;
+   * `damaged`: the answer is not a thread.
    */
   why: Schema.Literals(["absent", "refused", "unreachable", "damaged"]),
   reason: Schema.String,
@@ -32,45 +32,29 @@ export class ThreadUnavailable extends Schema.TaggedError<ThreadUnavailable>()("
 export class ThreadSource extends Context.Service<
   ThreadSource,
   {
-    /** The whole thread named by `ref`: for a file its path, for standard input `-`, else the thread's id. */
+    /** The whole thread `ref`: a path for files, `-` for standard input, else the thread's id. */
     readonly thread: (ref: string) => Effect.Effect<Thread, ThreadUnavailable>
   }
 >()("@pi-sessions/reconstruction/ThreadSource") {
   /** `ref` is the path of a thread file, `.jsonl` or `.json`. */
   static readonly layerFile = Layer.effect(
     ThreadSource,
-    Effect.gen(function* () {
-      const fs = yield* FileSystem.FileSystem
+    Effect.map(FileSystem.FileSystem, (fs) => {
+      const remedy = "Give the path of a .jsonl or .json thread file, or set ARBE_URL to fetch a thread by its id"
       const thread = Effect.fn("ThreadSource.file")((ref: string) =>
-        readBytes(
-          () => new ThreadReader.ThreadFilePieces(""),
-          fileBytes(fs, ref),
-          (error) => ({
-            ref,
-            reason: explain(error),
-            remedy: "Give the path of a .jsonl or .json thread file, or set ARBE_URL to fetch a thread by its id"
-          })
-        )
+        readBytes(ref, new ThreadReader.ThreadFilePieces(""), fileBytes(fs, ref), { remedy })
       )
       return ThreadSource.of({ thread })
     })
   )
 
-  /** The thread is what comes on standard input, whatever `ref`. */
+  /** Reads standard input and ignores `ref`. */
   static readonly layerStdin = Layer.effect(
     ThreadSource,
-    Effect.gen(function* () {
-      const stdio = yield* Stdio.Stdio
+    Effect.map(Stdio.Stdio, ({ stdin }) => {
+      const bytes: Bytes = (take) => Stream.runForEach(stdin, (chunk) => Effect.sync(() => take(chunk)))
       const thread = Effect.fn("ThreadSource.stdin")((ref: string) =>
-        readBytes(
-          () => new ThreadReader.ThreadFilePieces(""),
-          (take) => Stream.runForEach(stdio.stdin, (chunk) => Effect.sync(() => take(chunk))),
-          (error) => ({
-            ref,
-            reason: explain(error),
-            remedy: "Pipe a thread file into it"
-          })
-        )
+        readBytes(ref, new ThreadReader.ThreadFilePieces(""), bytes, { remedy: "Pipe a thread file into it" })
       )
       return ThreadSource.of({ thread })
     })
@@ -83,32 +67,25 @@ export class ThreadSource extends Context.Service<
       Effect.gen(function* () {
         const fs = yield* FileSystem.FileSystem
         const path = yield* Path.Path
+        const remedy = `Give the id of a thread that ${directory} holds`
         const thread = Effect.fn("ThreadSource.directory")((ref: string) => {
           const file = path.join(directory, fileName(ref))
-          return readBytes(
-            () => new ThreadReader.ThreadPieces(ref),
-            fileBytes(fs, file),
-            (error) => ({
-              ref,
-              reason: `${file}: ${explain(error)}`,
-              remedy: `Give the id of a thread that ${directory} holds`
-            })
-          )
+          return readBytes(ref, new ThreadReader.ThreadPieces(ref), fileBytes(fs, file), { file, remedy })
         })
         return ThreadSource.of({ thread })
       })
     )
 
   /**
-   * `ref` is the id of a thread on a server of the ThreadApi, by default the one that `ARBE_URL` and `ARBE_TOKEN` name.
-   * It is read page by page; a page is gone from memory before the next one is asked for.
+   * `ref` is the id of a thread on a server of the ThreadApi. Default: the server of `ARBE_URL` and `ARBE_TOKEN`. Pages
+   * are read one at a time, and only one is in memory.
    */
   static readonly layerHttp = (options: PagesOptions = {}) =>
     Layer.effect(
       ThreadSource,
       Effect.gen(function* () {
-        // The client of servers comes along only where there is a server to ask: start-up counts.
-        const { make } = yield* Effect.promise(() => import("./ThreadPages.ts"))
+        // Loaded on demand, so that programs which read files start faster.
+        const { make } = yield* Effect.promise(() => import("./http/ThreadPages.ts"))
         const read = yield* make(options)
         const thread = Effect.fn("ThreadSource.http")((ref: string) =>
           read(ref).pipe(
@@ -120,13 +97,13 @@ export class ThreadSource extends Context.Service<
     )
 }
 
-/** More makes nothing faster, and what is read stays in memory until it is collected. */
+/** Larger pieces are not faster and use more memory. */
 const CHUNK_BYTES = 1 << 18
 
-/** Bytes that are given to `take` piece by piece. */
+/** Passes bytes to `take`, piece by piece. */
 type Bytes = (take: (chunk: Uint8Array) => void) => Effect.Effect<void, PlatformError.PlatformError>
 
-/** Those of a file. A loop and no Stream, which takes longer to get going than a short thread takes to be read. */
+/** The bytes of a file. A loop is used because starting a Stream takes longer than reading a short thread. */
 const fileBytes =
   (fs: FileSystem.FileSystem, path: string): Bytes =>
   (take) =>
@@ -142,30 +119,20 @@ const fileBytes =
       })
     )
 
-/** Reads a thread as its bytes come. */
+/** `file` is named in errors, for a `ref` that is not a path. */
 const readBytes = (
-  make: () => ThreadReader.ThreadPieces | ThreadReader.ThreadFilePieces,
+  ref: string,
+  pieces: ThreadReader.ThreadPieces | ThreadReader.ThreadFilePieces,
   bytes: Bytes,
-  told: (error: PlatformError.PlatformError) => {
-    readonly ref: string
-    readonly reason: string
-    readonly remedy: string
-  }
+  { file, remedy }: { readonly file?: string; readonly remedy: string }
 ): Effect.Effect<Thread, ThreadUnavailable> =>
-  Effect.suspend(() => {
-    const pieces = make()
-    return bytes((chunk) => pieces.push(chunk)).pipe(
-      Effect.mapError((error) => new ThreadUnavailable({ ...told(error), why: whyOf(error) })),
-      Effect.map(() => pieces.end())
-    )
-  })
+  bytes((chunk) => pieces.push(chunk)).pipe(
+    Effect.mapError((error) => {
+      const reason = file === undefined ? explain(error) : `${file}: ${explain(error)}`
+      return new ThreadUnavailable({ ref, why: whyOf(error), reason, remedy })
+    }),
+    Effect.map(() => pieces.end())
+  )
 
 const whyOf = (error: PlatformError.PlatformError): ThreadUnavailable["why"] =>
   error.reason._tag === "NotFound" ? "absent" : error.reason._tag === "PermissionDenied" ? "refused" : "unreachable"
-
-const explain = (error: PlatformError.PlatformError): string =>
-  error.reason._tag === "NotFound"
-    ? "no such file"
-    : error.reason._tag === "PermissionDenied"
-      ? "permission denied"
-      : "it cannot be read as a file"

@@ -1,4 +1,4 @@
-/** What becomes of threads, mirrors and hydrated files on a disk that is really full. */
+/** Thread files, mirrors and hydration on a disk that is really full. */
 import { assert, describe, it } from "@effect/vitest"
 import { NodeServices } from "@effect/platform-node"
 import { Effect, Layer } from "effect"
@@ -29,7 +29,7 @@ const hydrate = (thread: string, cwd: string, target: string, options: HydrateOp
     Effect.provide(Hydrate.layer.pipe(Layer.provide(ThreadSource.layerFile), Layer.provide(NodeServices.layer)))
   )
 
-/** Every file in a directory, with its bytes. */
+/** All files of a directory with their bytes. */
 const contents = (directory: string) =>
   Fs.readdirSync(directory, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && !entry.name.startsWith(".ballast"))
@@ -37,7 +37,7 @@ const contents = (directory: string) =>
 
 describe.skipIf(FullDisk.refusal() !== undefined)("on a full disk", () => {
   it.live.each([false, true])(
-    "a thread's file takes nothing torn for whole, and goes on when there is space (after a restart: %s)",
+    "a thread's file acknowledges no torn line, and continues when there is space (after a restart: %s)",
     Effect.fnUntraced(function* (restarted) {
       const disk = yield* FullDisk.make(DISK_BYTES)
       const path = Path.join(disk.root, "thread.jsonl")
@@ -45,7 +45,7 @@ describe.skipIf(FullDisk.refusal() !== undefined)("on a full disk", () => {
       yield* sink.append("th_1", [chat(1)])
       const before = Fs.readFileSync(path, "utf8")
       disk.fill(8192)
-      // Some of them fit, and one in part.
+      // Some entries fit, and one in part.
       const batch = Array.from({ length: 10 }, (_, n) => chat(n + 2, "é🦄".repeat(300)))
       for (let attempt = 0; attempt < 2; attempt++) {
         const error = yield* Effect.flip(sink.append("th_1", batch))
@@ -62,7 +62,7 @@ describe.skipIf(FullDisk.refusal() !== undefined)("on a full disk", () => {
           entries.map(({ id, payload, type }) => ({ id, type, payload })),
           [chat(1), ...batch].slice(0, entries.length)
         )
-        assert.isAtLeast(diagnostics.length, 1, "what is torn is told")
+        assert.isAtLeast(diagnostics.length, 1, "the torn line is reported")
       }
       disk.free()
       yield* (restarted ? yield* fileSink(path) : sink).append("th_1", batch)
@@ -84,14 +84,14 @@ describe.skipIf(FullDisk.refusal() !== undefined)("on a full disk", () => {
       message: { role: "assistant", content: [{ type: "text", text: "words ".repeat(length) }], timestamp: n }
     })}\n`
 
-  /** Runs a mirror from its start to its end, and gives what it told a person. */
+  /** Runs a mirror from start to end. Returns its reports. */
   const mirroring = <A, E>(
     threads: string,
     stateDirectory: string,
-    use: (mirror: Mirror["Service"], told: ReadonlyArray<string>) => Effect.Effect<A, E>
+    use: (mirror: Mirror["Service"], reports: ReadonlyArray<string>) => Effect.Effect<A, E>
   ) => {
-    const told: Array<string> = []
-    return Effect.flatMap(Mirror, (mirror) => use(mirror, told)).pipe(
+    const reports: Array<string> = []
+    return Effect.flatMap(Mirror, (mirror) => use(mirror, reports)).pipe(
       Effect.provide(
         Mirror.layer({
           sinkName: threads,
@@ -99,7 +99,7 @@ describe.skipIf(FullDisk.refusal() !== undefined)("on a full disk", () => {
           interval: "10 millis",
           backoff: "1 millis",
           longestBackoff: "5 millis",
-          report: (kind, message) => Effect.sync(() => told.push(`${kind}: ${message}`))
+          report: (kind, message) => Effect.sync(() => reports.push(`${kind}: ${message}`))
         }).pipe(
           Layer.provide([ThreadSink.layerDirectory(threads), ThreadSource.layerDirectory(threads)]),
           Layer.provide(NodeServices.layer)
@@ -118,7 +118,7 @@ describe.skipIf(FullDisk.refusal() !== undefined)("on a full disk", () => {
   })
 
   it.live(
-    "a mirror says so once, and sends everything when there is space, with what no file could keep",
+    "a mirror reports it once, and sends everything when there is space, also entries that waited in memory",
     Effect.fnUntraced(function* () {
       const disk = yield* FullDisk.make(DISK_BYTES)
       const [threads, state] = [Path.join(disk.root, "threads"), Path.join(disk.root, "state")]
@@ -127,13 +127,13 @@ describe.skipIf(FullDisk.refusal() !== undefined)("on a full disk", () => {
       yield* mirroring(
         threads,
         state,
-        Effect.fnUntraced(function* (mirror, told) {
+        Effect.fnUntraced(function* (mirror, reports) {
           yield* mirror.open(opening(file))
           yield* mirror.requestContext(context)
           Fs.writeFileSync(file, header + entry(1, 10_000) + entry(2))
           for (let round = 0; round < 5; round++) assert.isFalse(yield* mirror.flush("1 minute"))
-          assert.strictEqual(told.length, 1)
-          assert.include(told[0], `${Path.join(threads, "th.jsonl")} cannot be written: ${FULL}`)
+          assert.strictEqual(reports.length, 1)
+          assert.include(reports[0], `${Path.join(threads, "th.jsonl")} cannot be written: ${FULL}`)
           disk.free()
           assert.isTrue(yield* mirror.flush("1 minute"))
         })
@@ -146,7 +146,7 @@ describe.skipIf(FullDisk.refusal() !== undefined)("on a full disk", () => {
   )
 
   it.live(
-    "a mirror whose record cannot be kept mirrors all the same, and keeps it when there is space",
+    "a mirror that cannot save its record mirrors anyway, and saves it when there is space",
     Effect.fnUntraced(function* () {
       const disk = yield* FullDisk.make(DISK_BYTES)
       const threads = Path.join(yield* temporaryFolder, "threads")
@@ -161,7 +161,7 @@ describe.skipIf(FullDisk.refusal() !== undefined)("on a full disk", () => {
           assert.isTrue(yield* mirror.flush("1 minute"))
           const before = stored()
           assert.strictEqual(before.length, 1)
-          // Even the directory of what waits cannot be made.
+          // Not even the directory of waiting entries can be made.
           disk.fill()
           Fs.appendFileSync(file, entry(2, 10_000) + entry(3))
           yield* mirror.requestContext(context)
@@ -179,7 +179,7 @@ describe.skipIf(FullDisk.refusal() !== undefined)("on a full disk", () => {
   )
 
   it.live(
-    "hydration ends in one error, harms no file that was there, and works when there is space",
+    "hydration fails with one error, changes no existing file, and works when there is space",
     Effect.fnUntraced(function* () {
       const disk = yield* FullDisk.make(DISK_BYTES)
       const thread = Path.join(yield* temporaryFolder, "thread.jsonl")

@@ -1,9 +1,11 @@
+/** Lossless and semantic hydration from thread files to session files. */
 import { assert, describe, it } from "@effect/vitest"
 import { NodeServices } from "@effect/platform-node"
 import { Effect, Layer } from "effect"
 import { createHash } from "node:crypto"
 import * as FileSystem from "node:fs"
 import * as Path from "node:path"
+import * as Dose from "@pi-sessions/testing/Dose"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import { Hydrate, type HydrateOptions } from "../src/Hydrate.ts"
 import { ThreadSource } from "../src/ThreadSource.ts"
@@ -19,7 +21,7 @@ const fixture = (name: string) => Path.join(fixtures, "threads", name)
 const original = FileSystem.readFileSync(Path.join(fixtures, "sessions/project/branches.jsonl"))
 
 describe("hydratePiSessionFromThread", () => {
-  it.effect("gives the original file back byte for byte from raw lines in any order, with its cwd kept", () =>
+  it.effect("gives the original file back byte for byte from raw lines in any order, with keepCwd", () =>
     Effect.gen(function* () {
       const dir = yield* temporaryFolder
       const target = Path.join(dir, "s.jsonl")
@@ -29,7 +31,7 @@ describe("hydratePiSessionFromThread", () => {
     })
   )
 
-  it.effect("changes nothing but the header's cwd otherwise", () =>
+  it.effect("changes only the header's cwd without keepCwd", () =>
     Effect.gen(function* () {
       const dir = yield* temporaryFolder
       const target = Path.join(dir, "s.jsonl")
@@ -41,7 +43,7 @@ describe("hydratePiSessionFromThread", () => {
     })
   )
 
-  it.effect("hydrates by meaning when a raw line is missing or damaged, and says which", () =>
+  it.effect("hydrates semantically when a raw line is missing or damaged, and reports which", () =>
     Effect.gen(function* () {
       const dir = yield* temporaryFolder
       const lines = FileSystem.readFileSync(fixture("raw-lines.jsonl"), "utf8").trimEnd().split("\n")
@@ -60,7 +62,7 @@ describe("hydratePiSessionFromThread", () => {
     })
   )
 
-  it.effect("is idempotent", () =>
+  it.effect("changes nothing the second time", () =>
     Effect.gen(function* () {
       const dir = yield* temporaryFolder
       const target = Path.join(dir, "s.jsonl")
@@ -73,7 +75,7 @@ describe("hydratePiSessionFromThread", () => {
     })
   )
 
-  it.effect("writes the directory that Pi will see: links resolved", () =>
+  it.effect("writes the cwd with links resolved", () =>
     Effect.gen(function* () {
       const dir = yield* temporaryFolder
       FileSystem.mkdirSync(Path.join(dir, "real"))
@@ -83,7 +85,7 @@ describe("hydratePiSessionFromThread", () => {
     })
   )
 
-  it.effect("fails with what to do when there is no thread, no turn, no directory or no such session", () =>
+  it.effect("fails with a remedy without a thread, a turn, a directory or the session", () =>
     Effect.gen(function* () {
       const dir = yield* temporaryFolder
       const target = Path.join(dir, "s.jsonl")
@@ -128,7 +130,7 @@ describe("hydratePiSessionFromThread", () => {
   const textsOf = (file: string): ReadonlyArray<string> =>
     [...FileSystem.readFileSync(file, "utf8").matchAll(/"text":"([^"]*)"/g)].map(([, text]) => text ?? "")
 
-  it.effect("takes the highest generation", () =>
+  it.effect("uses the highest generation", () =>
     Effect.gen(function* () {
       const dir = yield* temporaryFolder
       const thread = threadOf(dir, [
@@ -142,7 +144,7 @@ describe("hydratePiSessionFromThread", () => {
     })
   )
 
-  it.effect("lets raw lines that survive take the place of their projection, on the newest branch", () =>
+  it.effect("uses surviving raw lines instead of their projections, on the newest branch", () =>
     Effect.gen(function* () {
       const dir = yield* temporaryFolder
       const lines = [
@@ -174,7 +176,7 @@ describe("hydratePiSessionFromThread", () => {
     })
   )
 
-  it.effect("keeps a surviving line that lacks what it may lack: a time, the first entry that a compaction keeps", () =>
+  it.effect("keeps a raw line without optional fields: a time, a compaction's first kept entry", () =>
     Effect.gen(function* () {
       const dir = yield* temporaryFolder
       const thread = threadOf(dir, [
@@ -190,7 +192,7 @@ describe("hydratePiSessionFromThread", () => {
     })
   )
 
-  it.effect("warns of turns after the last raw line, and of damage in the file it gives back", () =>
+  it.effect("warns of turns after the last raw line, and of damage in the file", () =>
     Effect.gen(function* () {
       const dir = yield* temporaryFolder
       const thread = threadOf(dir, [
@@ -205,119 +207,118 @@ describe("hydratePiSessionFromThread", () => {
     })
   )
 
-  it.effect(
-    "fails without loss when the thread shows a line of Pi that it does not hold, else says that one may be missing",
-    () =>
-      Effect.gen(function* () {
-        const dir = yield* temporaryFolder
-        const at = (second: number) => `2026-01-01T00:00:${second.toString().padStart(2, "0")}.000Z`
-        const raw = (seq: number, line: string, second: number, generation = 0) => ({
-          ...rawLine(seq, line, generation),
-          createdAt: at(second)
-        })
-        const held = [
-          raw(0, headerOf("s1"), 1),
-          raw(1, message("a", null, "user", "hi"), 2),
-          raw(2, message("b", "a", "assistant", "hello"), 3),
-          { id: "p", type: "pi.assistant", payload: { content: [{ type: "text", text: "hello" }] } }
-        ]
-        const context = (second: number, afterEntryId: string | undefined, sessionId = "s1") => ({
-          id: `c${second}`,
-          type: "pi.request_context",
-          createdAt: at(second),
-          payload: { sessionId, systemPrompt: "", tools: [], afterEntryId, sha256: "" }
-        })
-        const chunk = (messageId: string) => ({
-          id: "k",
-          type: "pi.chunk",
-          payload: { messageId, idx: 0, delta: { type: "text", text: "I beg" } }
-        })
-        const cases: ReadonlyArray<readonly [string, ReadonlyArray<object>, boolean | undefined, string]> = [
-          ["nothing", [], undefined, ""],
-          ["a context at a line that is held", [context(9, "b")], undefined, ""],
-          ["a context at the start", [context(9, undefined)], undefined, ""],
-          ["a context older than the last line", [context(2, "x")], undefined, ""],
-          ["a context at a line that is not held", [context(9, "x")], true, "entry x"],
-          [
-            "a context that comes before its line",
-            [context(9, "c"), raw(3, message("c", "b", "user", "more"), 9)],
-            undefined,
-            ""
-          ],
-          ["a context of a session without lines", [context(9, "x", "s2")], false, "session s2"],
-          ["an answer", [{ id: "q", type: "pi.assistant", payload: { content: "later" } }], true, "turns of Pi"],
-          ["a result", [{ id: "q", type: "pi.tool_result", payload: { toolCallId: "t" } }], true, "turns of Pi"],
-          ["a compaction", [{ id: "q", type: "pi.compaction", payload: { summary: "gist" } }], true, "turns of Pi"],
-          ["a chat", [{ id: "q", type: "chat", payload: { role: "user", text: "pending" } }], false, "chats"],
-          [
-            "a chat of an agent",
-            [{ id: "q", type: "chat", payload: { role: "assistant", text: "new" } }],
-            false,
-            "chats"
-          ],
-          [
-            "a chat that repeats",
-            [{ id: "q", type: "chat", payload: { role: "assistant", text: "hello " } }],
-            undefined,
-            ""
-          ],
-          ["half an answer", [chunk("s1-7")], false, "streamed"],
-          ["half an answer of another session", [chunk("s2-7")], undefined, ""],
-          [
-            "the last turn of another session",
-            [
-              rawLine(0, headerOf("s2"), 0, "s2"),
-              rawLine(1, message("z", null, "assistant", "of s2"), 0, "s2"),
-              { id: "q", type: "pi.assistant", payload: { content: [{ type: "text", text: "of s2" }] } }
-            ],
-            undefined,
-            ""
-          ],
-          [
-            "a generation of which half was sent",
-            [raw(0, headerOf("s1"), 1, 1), raw(1, message("a", null, "user", "hi"), 2, 1)],
-            true,
-            "earlier generations"
-          ],
-          [
-            "a generation that went on",
-            [
-              raw(0, headerOf("s1"), 1, 1),
-              raw(1, message("a", null, "user", "hi"), 2, 1),
-              raw(2, message("c", "a", "user", "on"), 9, 1)
-            ],
-            undefined,
-            ""
-          ]
-        ]
-        for (const [name, more, certain, words] of cases) {
-          const thread = threadOf(dir, [...held, ...more])
-          const target = Path.join(dir, `${name}.jsonl`)
-          const auto = yield* hydrate(thread, dir, target, { sessionId: "s1" })
-          assert.deepStrictEqual(
-            [auto.mode, auto.behind.map((lag) => lag.certain)],
-            ["lossless", certain === undefined ? [] : [certain]],
-            name
-          )
-          if (certain !== undefined) assert.include(auto.warnings.join(), "behind the session file", name)
-          const lossless = yield* Effect.result(
-            hydrate(thread, dir, `${target}.x`, { sessionId: "s1", mode: "lossless" })
-          )
-          assert.strictEqual(lossless._tag, certain === true ? "Failure" : "Success", name)
-          assert.strictEqual(FileSystem.existsSync(`${target}.x`), certain !== true, name)
-          if (lossless._tag === "Failure") assert.include(lossless.failure.message, words, name)
-          else assert.include(lossless.success.warnings.join(), words, name)
-        }
+  it.effect("refuses lossless hydration when the thread certainly lacks lines, and warns when it may lack lines", () =>
+    Effect.gen(function* () {
+      const dir = yield* temporaryFolder
+      const at = (second: number) => `2026-01-01T00:00:${second.toString().padStart(2, "0")}.000Z`
+      const raw = (seq: number, line: string, second: number, generation = 0) => ({
+        ...rawLine(seq, line, generation),
+        createdAt: at(second)
       })
+      const held = [
+        raw(0, headerOf("s1"), 1),
+        raw(1, message("a", null, "user", "hi"), 2),
+        raw(2, message("b", "a", "assistant", "hello"), 3),
+        { id: "p", type: "pi.assistant", payload: { content: [{ type: "text", text: "hello" }] } }
+      ]
+      const context = (second: number, afterEntryId: string | undefined, sessionId = "s1") => ({
+        id: `c${second}`,
+        type: "pi.request_context",
+        createdAt: at(second),
+        payload: { sessionId, systemPrompt: "", tools: [], afterEntryId, sha256: "" }
+      })
+      const chunk = (messageId: string) => ({
+        id: "k",
+        type: "pi.chunk",
+        payload: { messageId, idx: 0, delta: { type: "text", text: "I beg" } }
+      })
+      const cases: ReadonlyArray<readonly [string, ReadonlyArray<object>, boolean | undefined, string]> = [
+        ["nothing", [], undefined, ""],
+        ["a context at a line that is held", [context(9, "b")], undefined, ""],
+        ["a context at the start", [context(9, undefined)], undefined, ""],
+        ["a context older than the last line", [context(2, "x")], undefined, ""],
+        ["a context at a line that is not held", [context(9, "x")], true, "entry x"],
+        [
+          "a context that comes before its line",
+          [context(9, "c"), raw(3, message("c", "b", "user", "more"), 9)],
+          undefined,
+          ""
+        ],
+        ["a context of a session without lines", [context(9, "x", "s2")], false, "session s2"],
+        ["an answer", [{ id: "q", type: "pi.assistant", payload: { content: "later" } }], true, "turns of Pi"],
+        ["a result", [{ id: "q", type: "pi.tool_result", payload: { toolCallId: "t" } }], true, "turns of Pi"],
+        ["a compaction", [{ id: "q", type: "pi.compaction", payload: { summary: "gist" } }], true, "turns of Pi"],
+        ["a chat", [{ id: "q", type: "chat", payload: { role: "user", text: "pending" } }], false, "chats"],
+        [
+          "a chat of an agent",
+          [{ id: "q", type: "chat", payload: { role: "assistant", text: "new" } }],
+          false,
+          "chats"
+        ],
+        [
+          "a chat that repeats",
+          [{ id: "q", type: "chat", payload: { role: "assistant", text: "hello " } }],
+          undefined,
+          ""
+        ],
+        ["half an answer", [chunk("s1-7")], false, "streamed"],
+        ["half an answer of another session", [chunk("s2-7")], undefined, ""],
+        [
+          "the last turn of another session",
+          [
+            rawLine(0, headerOf("s2"), 0, "s2"),
+            rawLine(1, message("z", null, "assistant", "of s2"), 0, "s2"),
+            { id: "q", type: "pi.assistant", payload: { content: [{ type: "text", text: "of s2" }] } }
+          ],
+          undefined,
+          ""
+        ],
+        [
+          "a generation of which half was sent",
+          [raw(0, headerOf("s1"), 1, 1), raw(1, message("a", null, "user", "hi"), 2, 1)],
+          true,
+          "earlier generations"
+        ],
+        [
+          "a generation that went on",
+          [
+            raw(0, headerOf("s1"), 1, 1),
+            raw(1, message("a", null, "user", "hi"), 2, 1),
+            raw(2, message("c", "a", "user", "on"), 9, 1)
+          ],
+          undefined,
+          ""
+        ]
+      ]
+      for (const [name, more, certain, words] of cases) {
+        const thread = threadOf(dir, [...held, ...more])
+        const target = Path.join(dir, `${name}.jsonl`)
+        const auto = yield* hydrate(thread, dir, target, { sessionId: "s1" })
+        assert.deepStrictEqual(
+          [auto.mode, auto.behind.map((lag) => lag.certain)],
+          ["lossless", certain === undefined ? [] : [certain]],
+          name
+        )
+        if (certain !== undefined) assert.include(auto.warnings.join(), "behind the session file", name)
+        const lossless = yield* Effect.result(
+          hydrate(thread, dir, `${target}.x`, { sessionId: "s1", mode: "lossless" })
+        )
+        assert.strictEqual(lossless._tag, certain === true ? "Failure" : "Success", name)
+        assert.strictEqual(FileSystem.existsSync(`${target}.x`), certain !== true, name)
+        if (lossless._tag === "Failure") assert.include(lossless.failure.message, words, name)
+        else assert.include(lossless.success.warnings.join(), words, name)
+      }
+    })
   )
 
-  it.effect("bears lines by the hundred thousand, and a seq from nowhere", () =>
+  it.effect("hydrates very many lines, and refuses absurd seqs and ids", () =>
     Effect.gen(function* () {
       const dir = yield* temporaryFolder
       const line = message("a", null, "user", "hi")
-      const many = Array.from({ length: 150_000 }, (_, n) => (n === 0 ? rawLine(0, headerOf("s1")) : rawLine(n, line)))
+      const count = Dose.of("PI_SESSIONS_LINES", { test: 10_000, campaign: 150_000 })
+      const many = Array.from({ length: count }, (_, n) => (n === 0 ? rawLine(0, headerOf("s1")) : rawLine(n, line)))
       const done = yield* hydrate(threadOf(dir, many), dir, Path.join(dir, "s.jsonl"), { mode: "lossless" })
-      assert.strictEqual(done.entries, 149_999)
+      assert.strictEqual(done.entries, count - 1)
       const far = threadOf(dir, [rawLine(0, headerOf("s1")), rawLine(2_000_000_000, line)])
       const error = yield* Effect.flip(hydrate(far, dir, Path.join(dir, "t.jsonl"), { mode: "lossless" }))
       assert.include(error.message, "lines 1 to 1999999999 after the header are missing")

@@ -1,18 +1,18 @@
-/** Every reader of text of this package needs steps in proportion to the text. */
+/** Readers of this package take a number of steps proportional to their text. */
 import { assert, describe, it } from "@effect/vitest"
 import { StepCounter } from "@pi-sessions/testing/StepCounter"
 import { type TextReader, hostileTexts, steepTexts } from "@pi-sessions/testing/StepGrowth"
 
 const counter = new StepCounter()
 const ThreadReader = await import("../src/ThreadReader.ts")
-const ThreadPage = await import("../src/ThreadPage.ts")
-const ChatRepeats = await import("../src/ChatRepeats.ts")
-const SemanticHydration = await import("../src/SemanticHydration.ts")
-const ToolPairs = await import("../src/ToolPairs.ts")
+const ThreadPage = await import("../src/thread/ThreadPage.ts")
+const ChatRepeats = await import("../src/hydrate/ChatRepeats.ts")
+const SemanticHydration = await import("../src/hydrate/SemanticHydration.ts")
+const ToolPairs = await import("../src/hydrate/ToolPairs.ts")
 
 const base = { threadId: "t", timestamp: "2026-01-01T00:00:00.000Z" }
 
-/** A thread of chats, answers, calls without results and results without calls that say the text in pieces. */
+/** The text in pieces: chats, answers, calls without results, results without calls. */
 const threadOf = (text: string): string =>
   Array.from({ length: Math.ceil(text.length / 64) }, (_, at) => {
     const piece = text.slice(at * 64, at * 64 + 64)
@@ -44,7 +44,7 @@ const threadOf = (text: string): string =>
     .map((line) => JSON.stringify(line))
     .join("\n")
 
-/** Results without calls, then compactions that all keep from the first result: with `omit` no result becomes an entry. */
+/** Results without calls, then compactions that keep from the first result. With `omit` no result becomes an entry. */
 const compactionsAfterGap = (text: string): string =>
   Array.from({ length: text.length }, (_, at, half = text.length / 2) => {
     const entry = { ...base, id: `e${at}`, seq: at + 1 }
@@ -60,7 +60,7 @@ const attempt = (work: () => unknown): void => {
   try {
     work()
   } catch (error) {
-    // What is no thread is refused with an error of its own.
+    // Other errors reject text that is not a thread.
     if (error instanceof TypeError || error instanceof RangeError) throw error
   }
 }

@@ -1,3 +1,4 @@
+/** The mirror with a server in memory: order, failures, restarts, several machines. */
 import { assert, describe, it } from "@effect/vitest"
 import { NodeServices } from "@effect/platform-node"
 import { Effect, Layer } from "effect"
@@ -6,21 +7,22 @@ import * as Path from "node:path"
 import { type JsonObject, objectAt, stringAt } from "@pi-sessions/core/Json"
 import * as Session from "@pi-sessions/core/Session"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
+import * as Dose from "@pi-sessions/testing/Dose"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
-import * as LosslessHydration from "../src/LosslessHydration.ts"
+import * as LosslessHydration from "../src/hydrate/LosslessHydration.ts"
 import { Mirror } from "../src/Mirror.ts"
 import * as ThreadReader from "../src/ThreadReader.ts"
 import { ThreadSink, ThreadSinkError } from "../src/ThreadSink.ts"
 import { ThreadSource, ThreadUnavailable } from "../src/ThreadSource.ts"
 
-/** What the server does with the next batches. */
+/** How the server treats the next batches. */
 type Mood = "well" | "unreachable" | "refuses" | "hangs" | "loses its answer"
 
-/** A server in memory, which takes every id once. */
+/** A server in memory, which stores every id once. */
 class Server {
   mood: Mood = "well"
   batches = 0
-  /** How often a thread was read, which is all of it. */
+  /** Number of whole reads of a thread. */
   reads = 0
   readonly threads: Map<string, Map<string, JsonObject>>
 
@@ -78,10 +80,10 @@ const user = (id: string, text: string) =>
 const assistant = (id: string, text: string) =>
   `${JSON.stringify({ type: "message", id, parentId: null, message: { role: "assistant", content: [{ type: "text", text }], timestamp: 1 } })}\n`
 
-/** What a mirror told a person. */
-const told: Array<string> = []
+/** The mirror's reports. */
+const reports: Array<string> = []
 
-/** Runs a mirror from its start to its end. */
+/** Runs a mirror from start to end. */
 const mirroring = <A, E>(
   server: Server,
   directory: string,
@@ -96,7 +98,7 @@ const mirroring = <A, E>(
         interval: "10 millis",
         backoff: "1 millis",
         longestBackoff: "5 millis",
-        report: (kind, message) => Effect.sync(() => told.push(`${kind}: ${message}`))
+        report: (kind, message) => Effect.sync(() => reports.push(`${kind}: ${message}`))
       }).pipe(Layer.provide(server.layer), Layer.provide(NodeServices.layer)),
       { local: true }
     )
@@ -110,7 +112,7 @@ const session = (file: string, sessionId = "s1", fresh = false) => ({
   fresh
 })
 
-/** Opens a session, sends what there is, and ends. */
+/** Opens a session, sends its lines, and ends. */
 const mirrorOnce = (server: Server, directory: string, file: string, name?: string) =>
   mirroring(
     server,
@@ -122,7 +124,7 @@ const mirrorOnce = (server: Server, directory: string, file: string, name?: stri
     name
   )
 
-/** The file as the thread gives it back. */
+/** The file, hydrated from the thread. */
 const hydrated = (server: Server, sessionId = "s1"): string => {
   const lines = server.entries().map((entry) => `${JSON.stringify(entry)}\n`)
   const lineage = LosslessHydration.choose(ThreadReader.read([Buffer.from(lines.join(""))], "th"), sessionId)
@@ -139,7 +141,7 @@ const context = (systemPrompt: string) => ({ systemPrompt, tools: [], afterEntry
 
 describe("Mirror", () => {
   it.live(
-    "sends what was streamed before the answer that it became",
+    "sends chunks before the answer that they belong to",
     Effect.fnUntraced(function* () {
       const directory = yield* temporaryFolder
       const server = new Server()
@@ -180,14 +182,14 @@ describe("Mirror", () => {
   )
 
   it.live(
-    "keeps everything but chunks while the thread cannot be reached, and sends it at the next start",
+    "keeps everything but chunks while the thread is unreachable, and sends it at the next start",
     Effect.fnUntraced(function* () {
       const directory = yield* temporaryFolder
       const server = new Server()
       const file = Path.join(directory, "s.jsonl")
       const written = header("s1") + user("u1", "hi") + assistant("a1", "hello")
       server.mood = "unreachable"
-      told.length = 0
+      reports.length = 0
       yield* mirroring(
         server,
         directory,
@@ -199,8 +201,8 @@ describe("Mirror", () => {
           for (let round = 0; round < 5; round++) assert.isFalse(yield* mirror.flush("1 minute"))
         })
       )
-      assert.strictEqual(told.length, 1)
-      assert.match(told[0] ?? "", /^warning: .*no answer/)
+      assert.strictEqual(reports.length, 1)
+      assert.match(reports[0] ?? "", /^warning: .*no answer/)
       server.mood = "well"
       const other = Path.join(directory, "other.jsonl")
       Fs.writeFileSync(other, header("s2") + user("u2", "another"))
@@ -220,14 +222,14 @@ describe("Mirror", () => {
   )
 
   it.live(
-    "stops at a refusal, says so once, and goes on at the next start",
+    "stops when the thread refuses, reports it once, and continues at the next start",
     Effect.fnUntraced(function* () {
       const directory = yield* temporaryFolder
       const server = new Server()
       const file = Path.join(directory, "s.jsonl")
       Fs.writeFileSync(file, header("s1") + user("u1", "hi"))
       server.mood = "refuses"
-      told.length = 0
+      reports.length = 0
       yield* mirroring(
         server,
         directory,
@@ -239,8 +241,8 @@ describe("Mirror", () => {
         })
       )
       assert.strictEqual(server.batches, 1)
-      assert.strictEqual(told.length, 1)
-      assert.match(told[0] ?? "", /^error: .*HTTP 401.*Mirroring has stopped/)
+      assert.strictEqual(reports.length, 1)
+      assert.match(reports[0] ?? "", /^error: .*HTTP 401.*Mirroring has stopped/)
       server.mood = "well"
       assert.isTrue(yield* mirrorOnce(server, directory, file))
       assert.strictEqual(hydrated(server), Fs.readFileSync(file, "utf8"))
@@ -248,7 +250,7 @@ describe("Mirror", () => {
   )
 
   it.live(
-    "holds nobody up when the sink never answers",
+    "does not block when the sink never answers",
     Effect.fnUntraced(function* () {
       const directory = yield* temporaryFolder
       const server = new Server()
@@ -267,7 +269,7 @@ describe("Mirror", () => {
   )
 
   it.live(
-    "sends again what may have arrived, and it stands there once",
+    "sends again what may have arrived, and the thread has it once",
     Effect.fnUntraced(function* () {
       const directory = yield* temporaryFolder
       const server = new Server()
@@ -279,7 +281,7 @@ describe("Mirror", () => {
       server.mood = "well"
       assert.isTrue(yield* mirrorOnce(server, directory, file))
       Fs.appendFileSync(file, user("u2", "more"))
-      // Without its state, as in a fresh sandbox.
+      // Without state, as in a new sandbox.
       assert.isTrue(yield* mirrorOnce(server, directory, file, "lost-state"))
       assert.strictEqual(hydrated(server), Fs.readFileSync(file, "utf8"))
       assert.deepStrictEqual(generations(server), [0])
@@ -288,7 +290,7 @@ describe("Mirror", () => {
   )
 
   it.live(
-    "loses nothing when two places go on with one session",
+    "loses nothing when two machines continue one session",
     Effect.fnUntraced(function* () {
       const directory = yield* temporaryFolder
       const server = new Server()
@@ -310,7 +312,7 @@ describe("Mirror", () => {
   )
 
   it.live(
-    "loses nothing when another place went on while this one could not reach the thread",
+    "loses nothing when another machine continued while this one could not reach the thread",
     Effect.fnUntraced(function* () {
       const directory = yield* temporaryFolder
       const server = new Server()
@@ -327,7 +329,7 @@ describe("Mirror", () => {
           server.mood = "unreachable"
           Fs.appendFileSync(here, assistant("a1", "said here"))
           assert.isFalse(yield* mirror.flush("1 minute"))
-          // The same threads, by a way that is open.
+          // The same threads, now reachable.
           Fs.appendFileSync(there, assistant("b1", "said there"))
           assert.isTrue(yield* mirrorOnce(new Server(server.threads), directory, there, "there"))
           server.mood = "well"
@@ -342,7 +344,7 @@ describe("Mirror", () => {
   )
 
   it.live(
-    "reads the thread only when its own record does not say where it goes on",
+    "reads the thread only when its record does not show where to continue",
     Effect.fnUntraced(function* () {
       const directory = yield* temporaryFolder
       const server = new Server()
@@ -365,7 +367,7 @@ describe("Mirror", () => {
       assert.strictEqual(yield* once(false), 0, "a restart")
       assert.strictEqual(yield* once(false), 0, "a restart with nothing new")
 
-      // As a kill leaves it that falls between the sink's answer and the record.
+      // The state after a kill between the sink's answer and the record.
       Fs.rmSync(state, { recursive: true })
       Fs.renameSync(`${state}-before`, state)
       assert.strictEqual(yield* once(false), 1, "what it sends is there already")
@@ -380,7 +382,7 @@ describe("Mirror", () => {
   )
 
   it.live(
-    "sends an entry of 20 MB, and mirrors where it can keep nothing on disk",
+    "sends an entry of 20 MB, and mirrors without a state directory",
     Effect.fnUntraced(function* () {
       const directory = yield* temporaryFolder
       const server = new Server()
@@ -404,9 +406,9 @@ describe("Mirror", () => {
   )
 
   it.live(
-    "mirrors so that a thread delivered twice and in any order gives the file back, and a flipped byte is told",
+    "gives the file back from a thread delivered twice and in any order, and detects a flipped byte",
     Effect.fnUntraced(function* () {
-      const seed = Number(process.env["PI_SESSIONS_SEED"] ?? 1)
+      const seed = Dose.firstSeed()
       const random = SeededRandom.make(seed)
       const directory = yield* temporaryFolder
       const server = new Server()
@@ -445,7 +447,7 @@ describe("Mirror", () => {
   )
 
   it.live(
-    "is not held up by another session's file that cannot be read any more",
+    "continues when another session's file becomes unreadable",
     Effect.fnUntraced(function* () {
       const directory = yield* temporaryFolder
       const server = new Server()

@@ -1,6 +1,6 @@
 /**
- * Mirrors into a server on loopback that breaks the contract of docs/thread.md. Whatever it does: the mirror ends, a
- * line that the server does not keep is reported, and the next start against a good server sends what is missing.
+ * Mirrors to a server that breaks the contract of docs/thread.md. In each case the mirror ends, a line that the server
+ * does not keep is reported, and the next start with a good server sends what is missing.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { NodeServices } from "@effect/platform-node"
@@ -10,6 +10,7 @@ import * as Fs from "node:fs"
 import type { ServerResponse } from "node:http"
 import * as Path from "node:path"
 import { type JsonObject } from "@pi-sessions/core/Json"
+import * as Dose from "@pi-sessions/testing/Dose"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import { Mirror } from "../src/Mirror.ts"
@@ -18,7 +19,8 @@ import { ThreadSource } from "../src/ThreadSource.ts"
 import * as FaultyServer from "./support/FaultyServer.ts"
 
 const { json } = FaultyServer
-const seed = Number(process.env["PI_SESSIONS_SEED"] ?? 1)
+const seed = Dose.firstSeed()
+const rounds = Dose.of("PI_SESSIONS_ROUNDS", { test: 2, campaign: 40 })
 
 interface Entry {
   readonly id: string
@@ -28,15 +30,15 @@ interface Entry {
 
 type Ids = ReadonlyArray<string>
 
-/** What a server does wrong. Each member stands in for what a good server does. */
+/** What a server does wrong. Each member replaces the behaviour of a good server. */
 interface Fault {
-  /** Which entries of a batch it keeps. */
+  /** The entries of a batch that it keeps. */
   readonly keep?: (entries: ReadonlyArray<Entry>, batch: number) => ReadonlyArray<Entry>
   /** Answers a POST. */
   readonly acknowledge?: (response: ServerResponse, sent: number, accepted: number, batch: number) => void
-  /** Answers a GET, of a page that begins at `after`. */
+  /** Answers a GET of a page after `after`. */
   readonly page?: (response: ServerResponse, held: ReadonlyArray<Entry>, after: number, count: number) => void
-  /** The mirror cannot notice it from the answers. */
+  /** Whether the answers do not show it. */
   readonly isUnnoticeable?: boolean
 }
 
@@ -55,11 +57,11 @@ const honest = (response: ServerResponse, sent: number, accepted: number) =>
   json(response, 200, { accepted, repeated: sent - accepted })
 
 const faults: { readonly [name: string]: Fault } = {
-  "loses an entry each time and says so": {
+  "loses an entry each time and reports it": {
     keep: (entries) => entries.filter((entry) => !isLost(entry)),
     acknowledge: (response, _sent, accepted) => json(response, 200, { accepted, repeated: 0 })
   },
-  "loses half of a batch once and says so": {
+  "loses half of a batch once and reports it": {
     keep: (entries, batch) => (batch % 2 === 1 ? entries.slice(0, entries.length >> 1) : entries),
     acknowledge: (response, sent, accepted, batch) =>
       batch % 2 === 1 ? json(response, 200, { accepted, repeated: 0 }) : honest(response, sent, accepted)
@@ -135,7 +137,7 @@ const faults: { readonly [name: string]: Fault } = {
       json(response, 200, { entries: held.map((entry) => ({ ...entry, threadId: "other" })), next: null })
   },
   "gives a web page": { page: html },
-  "says that the thread does not exist": { page: (response) => json(response, 404, { message: "no such thread" }) }
+  "answers that the thread does not exist": { page: (response) => json(response, 404, { message: "no such thread" }) }
 }
 
 /** A server of one thread. */
@@ -160,9 +162,9 @@ const serve = (held: Map<string, Entry>, fault: Fault) => {
   })
 }
 
-/** Mirrors the file from start to end; gives whether all is said to have arrived, and what a person was told. */
+/** Mirrors the file. Returns whether all lines were acknowledged, and the reports. */
 const mirror = Effect.fnUntraced(function* (file: string, state: string, url: string) {
-  const told: Array<string> = []
+  const reports: Array<string> = []
   const options = { url, retries: 0, timeout: "5 seconds" } as const
   const threads = Layer.merge(ThreadSink.layerHttp(options), ThreadSource.layerHttp(options))
   const arrived = yield* Effect.flatMap(Mirror, (service) =>
@@ -180,12 +182,12 @@ const mirror = Effect.fnUntraced(function* (file: string, state: string, url: st
         interval: "1 hour",
         backoff: "1 millis",
         longestBackoff: "2 millis",
-        report: (kind, message) => Effect.sync(() => told.push(`${kind}: ${message}`))
+        report: (kind, message) => Effect.sync(() => reports.push(`${kind}: ${message}`))
       }).pipe(Layer.provide(threads), Layer.provide(FetchHttpClient.layer), Layer.provide(NodeServices.layer)),
       { local: true }
     )
   )
-  return { arrived, told }
+  return { arrived, reports }
 })
 
 const line = (entry: JsonObject) => `${JSON.stringify(entry)}\n`
@@ -218,13 +220,13 @@ describe("a mirror whose server misbehaves", () => {
     Effect.gen(function* () {
       const fault = faults[name] ?? {}
       const random = SeededRandom.make(seed)
-      for (let round = 0; round < 3; round++) {
+      for (let round = 0; round < rounds; round++) {
         const folder = yield* temporaryFolder
         const file = Path.join(folder, "s.jsonl")
         const state = Path.join(folder, "state")
         const lines = sessionLines(8 + random.int(20))
         const held = new Map<string, Entry>()
-        // What another start sent, whose record is lost: so the thread is read. Not all of it, nor always.
+        // Lines that an earlier start sent, whose record is lost, so the thread is read; none in the first round.
         const before = round === 0 ? 0 : 1 + random.int(lines.length)
         Fs.writeFileSync(file, lines.slice(0, before).join(""))
         const good = yield* serve(held, {})
@@ -232,18 +234,18 @@ describe("a mirror whose server misbehaves", () => {
 
         Fs.writeFileSync(file, lines.join(""))
         const bad = yield* serve(held, fault)
-        const { arrived, told } = yield* mirror(file, state, bad.url)
-        const why = `${name}, round ${round}, PI_SESSIONS_SEED=${seed}: ${told.join("; ")}`
+        const { arrived, reports } = yield* mirror(file, state, bad.url)
+        const why = `${name}, round ${round}, PI_SESSIONS_SEED=${seed}: ${reports.join("; ")}`
         assert.isBelow(bad.received.length, 200, why)
         const whole = heldLines(held) === lines.join("")
         if (fault.isUnnoticeable !== true) {
           if (arrived) assert.isTrue(whole, why)
-          else assert.isAbove(told.length, 0, why)
+          else assert.isAbove(reports.length, 0, why)
         }
 
         if (fault.isUnnoticeable === true) continue
         const again = yield* mirror(file, state, good.url)
-        assert.deepStrictEqual(again, { arrived: true, told: [] }, why)
+        assert.deepStrictEqual(again, { arrived: true, reports: [] }, why)
         assert.strictEqual(heldLines(held), lines.join(""), why)
       }
     })

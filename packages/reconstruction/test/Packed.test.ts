@@ -1,3 +1,4 @@
+/** The packages as npm packs them, in a program outside the workspace. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { execFileSync } from "node:child_process"
@@ -11,7 +12,7 @@ const packages = ["core", "session-file", "reconstruction"]
 const exec = (cwd: string, program: string, ...args: ReadonlyArray<string>): string =>
   execFileSync(program, [...args], { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] })
 
-/** The packages as npm would get them, unpacked where a program outside the workspace finds them. */
+/** Unpacks the packages as npm gets them into a program outside the workspace. */
 const install = (program: string): void => {
   const modules = Path.join(program, "node_modules")
   for (const name of packages) {
@@ -24,7 +25,7 @@ const install = (program: string): void => {
     FileSystem.mkdirSync(target, { recursive: true })
     exec(target, "tar", "-xzf", Path.join(before, tarball), "--strip-components=1")
   }
-  // Everything that is not ours is the registry's; the workspace has it already.
+  // Packages of the registry are linked from the workspace.
   const borrowed = Path.join(root, "packages/reconstruction/node_modules")
   FileSystem.mkdirSync(Path.join(modules, "@effect"))
   FileSystem.mkdirSync(Path.join(modules, "@types"))
@@ -34,7 +35,7 @@ const install = (program: string): void => {
 }
 
 describe("the packed packages", () => {
-  it.live("serve a program outside the workspace: its types check, it runs", () =>
+  it.live("work in a program outside the workspace: its types check, it runs", () =>
     Effect.gen(function* () {
       const program = Path.join(yield* temporaryFolder, "resume-thread")
       FileSystem.cpSync(Path.join(root, "examples/resume-thread"), program, { recursive: true })
@@ -48,8 +49,8 @@ describe("the packed packages", () => {
       }
       exec(program, "tsc", "-p", "tsconfig.json")
       const thread = Path.join(root, "fixtures/threads/rename-module.jsonl")
-      const said = exec(program, process.execPath, "main.ts", thread, "session.jsonl")
-      assert.strictEqual(said, `${Path.join(program, "session.jsonl")} (semantic): 9 messages in the context\n`)
+      const output = exec(program, process.execPath, "main.ts", thread, "session.jsonl")
+      assert.strictEqual(output, `${Path.join(program, "session.jsonl")} (semantic): 9 messages in the context\n`)
     })
   )
 })

@@ -1,9 +1,11 @@
+/** Rules of semantic hydration, on examples and random threads. */
 import { assert, describe, it } from "@effect/vitest"
 import { type JsonObject, isArray, isObject, objectAt } from "@pi-sessions/core/Json"
 import * as Session from "@pi-sessions/core/Session"
 import { ID_PATTERN } from "@pi-sessions/core/SessionHeader"
+import * as Dose from "@pi-sessions/testing/Dose"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
-import * as SemanticHydration from "../src/SemanticHydration.ts"
+import * as SemanticHydration from "../src/hydrate/SemanticHydration.ts"
 import * as ThreadReader from "../src/ThreadReader.ts"
 
 interface Entry {
@@ -37,7 +39,7 @@ const blocksOf = (message: JsonObject): ReadonlyArray<JsonObject> => {
 
 const textOf = (session: Session.Session): string => JSON.stringify(messagesOf(session))
 
-/** What docs/thread.md asks of a hydrated file; each was learnt from the real Pi. */
+/** The rules for a hydrated file (docs/thread.md); each comes from the real Pi. */
 const assertSound = (session: Session.Session, hint: string): void => {
   const bytes = Buffer.from(Session.toBytes(session))
   const again = Session.read(bytes)
@@ -86,7 +88,7 @@ const pickWith =
   <A>(items: ReadonlyArray<A>): A =>
     items[random.int(items.length)]!
 
-/** A thread of anything that a mirror, a person or a crash may leave behind. */
+/** A thread with everything that mirrors, users and crashes may produce. */
 const randomThread = (seed: number): ReadonlyArray<Entry> => {
   const random = SeededRandom.make(seed)
   const pick = pickWith(random)
@@ -133,8 +135,11 @@ const randomThread = (seed: number): ReadonlyArray<Entry> => {
   return entries
 }
 
+const first = Dose.firstSeed()
+const threads = Dose.of("PI_SESSIONS_THREADS", { test: 200, campaign: 5000 })
+
 describe("semantic hydration", () => {
-  it("gives a turn the role of its type, whatever role its payload brings", () => {
+  it("gives a turn the role of its type, whatever role its payload has", () => {
     for (const role of ["assistant", "user", "toolResult", "", 7, null, { role: "user" }]) {
       const hydrated = hydrate([
         { id: "u", type: "chat", payload: { role: "user", text: "hi" } },
@@ -153,9 +158,9 @@ describe("semantic hydration", () => {
     }
   })
 
-  it("gives a session that satisfies every rule of a hydrated file, whatever the thread", () => {
+  it("makes a session that satisfies every rule, from any thread", () => {
     let checked = 0
-    for (let seed = 1; seed <= 1000; seed++) {
+    for (let seed = first; seed < first + threads; seed++) {
       const thread = randomThread(seed)
       for (const tools of ["pairs", "flatten", "omit"] as const) {
         const hydrated = hydrate(thread, tools)
@@ -164,11 +169,11 @@ describe("semantic hydration", () => {
         checked++
       }
     }
-    assert.isAbove(checked, 2500)
+    assert.isAbove(checked, threads)
   })
 
-  it("loses no word of a person or a model, and no output of a tool", () => {
-    for (let seed = 1; seed <= 500; seed++) {
+  it("loses no text of users, models and tools", () => {
+    for (let seed = first; seed < first + threads; seed++) {
       const hydrated = hydrate(randomThread(seed))
       if (hydrated === undefined) continue
       const text = textOf(hydrated.session)
@@ -184,14 +189,14 @@ describe("semantic hydration", () => {
   })
 
   it("gives the same bytes for the same thread", () => {
-    for (let seed = 1; seed <= 50; seed++) {
+    for (let seed = first; seed < first + threads / 4; seed++) {
       const [a, b] = [hydrate(randomThread(seed)), hydrate(randomThread(seed))]
       if (a === undefined || b === undefined) continue
       assert.deepStrictEqual(Session.toBytes(a.session), Session.toBytes(b.session))
     }
   })
 
-  it("keeps from keptFrom when it is known, and nothing otherwise", () => {
+  it("keeps the context from keptFrom on when that is known, else nothing", () => {
     const thread = (keptFrom?: string) => [
       { id: "1", type: "chat", payload: { role: "user", text: "old" } },
       {
@@ -240,7 +245,7 @@ describe("semantic hydration", () => {
     ])
   })
 
-  it("takes images in chats and results along, and names other attachments", () => {
+  it("keeps images of chats and results, and names other attachments", () => {
     const image = { type: "image", data: "AAAA", mimeType: "image/png" }
     const hydrated = hydrate([
       {
@@ -272,7 +277,7 @@ describe("semantic hydration", () => {
     assert.strictEqual(messages[2]?.["toolName"], "read", "the call's tool name, where the result has none")
   })
 
-  it("has nothing to hydrate in a thread without turns", () => {
+  it("finds nothing to hydrate in a thread without turns", () => {
     assert.isUndefined(hydrate([]))
     assert.isUndefined(hydrate([{ id: "x", type: "pi.chunk", payload: { idx: 0 } }]))
   })
@@ -301,7 +306,7 @@ describe("semantic hydration", () => {
     type: "pi.tool_result",
     payload: { ...(toolCallId === undefined ? {} : { toolCallId }), toolName: "bash", content }
   })
-  /** Calls and what they were answered with, in order. */
+  /** Calls and their results, in order. */
   const answers = (...entries: ReadonlyArray<Entry>): ReadonlyArray<unknown> => {
     const messages = messagesOf(hydrate(entries)!.session)
     const byId = new Map<unknown, unknown>()
@@ -313,7 +318,7 @@ describe("semantic hydration", () => {
     })
   }
 
-  it("answers two calls of one id in one turn in order, and the newest turn that used an id", () => {
+  it("pairs results with calls of one id in order, in the newest turn with that id", () => {
     assert.deepStrictEqual(
       answers(turn("a", call("x", 1), call("x", 2)), result("r1", "x", "one"), result("r2", "x", "two")),
       [
@@ -326,14 +331,14 @@ describe("semantic hydration", () => {
     ])
   })
 
-  it("pairs calls without an id, and a result without one never takes a call that has one", () => {
+  it("pairs calls without an id only with results without an id", () => {
     assert.deepStrictEqual(answers(turn("a", call(undefined, 1), call("", 2)), result("r", undefined, "one")), [
       [{ n: 1 }, "one"]
     ])
     assert.deepStrictEqual(answers(turn("a", call("x", 1)), result("r", "", "orphan")), [])
   })
 
-  it("takes the stop reason from what is left of a turn", () => {
+  it("derives the stop reason from the remaining content of a turn", () => {
     const reasons = (stopReason: string, ...calls: ReadonlyArray<unknown>) =>
       messagesOf(
         hydrate([
@@ -342,11 +347,11 @@ describe("semantic hydration", () => {
         ])!.session
       ).flatMap((message) => message["stopReason"] ?? [])
     assert.deepStrictEqual(reasons("toolUse", call("x", 1)), ["toolUse"])
-    assert.deepStrictEqual(reasons("toolUse", call("y", 1)), ["stop"], "a call nobody answered is text")
+    assert.deepStrictEqual(reasons("toolUse", call("y", 1)), ["stop"], "an unanswered call is text")
     assert.deepStrictEqual(reasons("length"), ["length"])
   })
 
-  it("keeps from the next entry that made a turn when keptFrom made none", () => {
+  it("keeps from the next entry with a turn when keptFrom has none", () => {
     const entries = hydrate([
       { id: "1", type: "chat", payload: { role: "user", text: "old" } },
       { id: "2", type: "chat", payload: { role: "user", text: "" } },
@@ -357,7 +362,7 @@ describe("semantic hydration", () => {
     assert.include(kept?.text ?? "", "kept")
   })
 
-  it("takes the nearest turn for the one that a chat repeats", () => {
+  it("matches a chat with the nearest turn of the same text", () => {
     const said = (id: string) => ({ id, type: "pi.assistant", payload: { content: "Done." } })
     const chat = (id: string) => ({ id, type: "chat", payload: { role: "assistant", text: "Done." } })
     const ask = (id: string) => ({ id, type: "chat", payload: { role: "user", text: id } })
@@ -365,7 +370,7 @@ describe("semantic hydration", () => {
     assert.strictEqual(hydrated.summary.repeatedChats, 1, "the turn before the nearest is behind us")
   })
 
-  it("lets another agent's chats be user turns once the mirrored Pi is known", () => {
+  it("makes user turns of other agents' chats once the mirrored Pi is known", () => {
     const chat = (id: string, text: string, author: string) => ({
       id,
       type: "chat",
@@ -375,10 +380,14 @@ describe("semantic hydration", () => {
       messagesOf(hydrate(entries)!.session).map((message) => message["role"])
     const pi = { id: "p", type: "pi.assistant", payload: { content: "Hello." } }
     assert.deepStrictEqual(roles(pi, chat("r", "Hello.", "pi"), chat("b", "I am Bob.", "bob")), ["assistant", "user"])
-    assert.deepStrictEqual(roles(pi, chat("b", "I am Bob.", "bob")), ["assistant", "assistant"], "nobody is known")
+    assert.deepStrictEqual(
+      roles(pi, chat("b", "I am Bob.", "bob")),
+      ["assistant", "assistant"],
+      "the mirrored Pi is unknown"
+    )
   })
 
-  it("uses the session id it is told when that obeys Pi's rule", () => {
+  it("uses the given session id when it follows Pi's rule", () => {
     const id = (sessionId: string) =>
       SemanticHydration.hydrate(read([{ id: "u", type: "chat", payload: { role: "user", text: "hi" } }]), {
         cwd: "/x",
@@ -389,14 +398,14 @@ describe("semantic hydration", () => {
     assert.match(String(id("../x")), /^[0-9a-f-]{36}$/)
   })
 
-  it("says in the session itself that it was hydrated, where Pi's fork keeps it", () => {
+  it("marks the session as hydrated in an entry, which Pi's forks keep", () => {
     const session = hydrate([{ id: "u", type: "chat", payload: { role: "user", text: "hi" } }])!.session
     const first = session.tree.getEntries()[0]!.decode()
     assert.deepStrictEqual([first["type"], first["customType"]], ["custom", "pi-sessions.hydrated"])
   })
 
-  it("takes time that grows with the thread, not with its square", () => {
-    const many = 20_000
+  it("hydrates thousands of calls, compactions and repeated chats", () => {
+    const many = Dose.of("PI_SESSIONS_LINES", { test: 2000, campaign: 20_000 })
     const calls = Array.from({ length: many }, (_, n) => turn(`a${n}`, call(`c${n}`, n)))
     const results = Array.from({ length: many }, (_, n) => result(`r${n}`, `c${n}`, "out"))
     const compactions = Array.from({ length: many }, (_, n) => ({

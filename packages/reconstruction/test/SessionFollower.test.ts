@@ -1,3 +1,4 @@
+/** Reading a growing, damaged or rewritten session file. */
 import { assert, describe, it } from "@effect/vitest"
 import { NodeServices } from "@effect/platform-node"
 import { Effect } from "effect"
@@ -7,13 +8,15 @@ import * as Path from "node:path"
 import * as Session from "@pi-sessions/core/Session"
 import { type JsonObject } from "@pi-sessions/core/Json"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
+import * as Dose from "@pi-sessions/testing/Dose"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
-import * as LosslessHydration from "../src/LosslessHydration.ts"
-import { type FollowState } from "../src/SessionFollower.ts"
-import * as SessionFollower from "../src/SessionFollower.ts"
+import * as LosslessHydration from "../src/hydrate/LosslessHydration.ts"
+import { type FollowState, initial } from "../src/mirror/FollowState.ts"
+import * as SessionFollower from "../src/mirror/SessionFollower.ts"
 import * as ThreadReader from "../src/ThreadReader.ts"
 
-const seed = Number(process.env["PI_SESSIONS_SEED"] ?? 1)
+const seed = Dose.firstSeed()
+const rounds = Dose.of("PI_SESSIONS_ROUNDS", { test: 15, campaign: 2000 })
 
 const header = '{"type":"session","version":3,"id":"s1","timestamp":"2026-01-05T10:00:00.000Z","cwd":"/"}'
 
@@ -26,7 +29,7 @@ const assistant = (id: string, parentId: string | null, text: string, second = 1
     message: { role: "assistant", content: [{ type: "text", text }], usage: {}, timestamp: 1767607200000 + second }
   })
 
-/** Lines of every sort: whole, damaged, glued, blank, not UTF-8, with a separator that is no newline. */
+/** Lines of every kind: whole, damaged, glued, blank, not UTF-8, with U+2028. */
 const LINES: ReadonlyArray<string | Buffer> = [
   header,
   '{"type":"message","id":"u1","parentId":null,"timestamp":"2026-01-05T10:00:00.500Z","message":{"role":"user","content":"hi \u2028 🧪"}}',
@@ -44,9 +47,9 @@ const LINES: ReadonlyArray<string | Buffer> = [
 const fileOf = (lines: ReadonlyArray<string | Buffer>): Buffer =>
   Buffer.concat(lines.flatMap((line) => [Buffer.from(line), Buffer.from("\n")]))
 
-const start = (file: string): FollowState => SessionFollower.initial({ file, threadId: "th", sessionId: "s1" })
+const start = (file: string): FollowState => initial({ file, threadId: "th", sessionId: "s1" })
 
-/** Follows to the end, beginning a new generation where the file was rewritten. */
+/** Reads to the end, and starts a new generation where the file was rewritten. */
 const followAll = Effect.fnUntraced(function* (from: FollowState, limits?: SessionFollower.FollowLimits) {
   const follower = yield* SessionFollower.make(from.file)
   const entries: Array<JsonObject> = []
@@ -54,7 +57,7 @@ const followAll = Effect.fnUntraced(function* (from: FollowState, limits?: Sessi
   for (;;) {
     const step = yield* follower.next(state, limits)
     if (step._tag === "Nothing") return { entries, state }
-    if (step._tag === "Rewritten") state = SessionFollower.initial(state, state.generation + 1)
+    if (step._tag === "Rewritten") state = initial(state, state.generation + 1)
     else {
       entries.push(...step.entries)
       state = step.state
@@ -65,7 +68,7 @@ const followAll = Effect.fnUntraced(function* (from: FollowState, limits?: Sessi
 const threadOf = (entries: ReadonlyArray<JsonObject>) =>
   ThreadReader.read([Buffer.from(entries.map((entry) => `${JSON.stringify(entry)}\n`).join(""))], "th")
 
-/** The file that the raw entries give back. */
+/** The file, joined from raw entries. */
 const assembled = (entries: ReadonlyArray<JsonObject>): Buffer => {
   const lineage = LosslessHydration.choose(threadOf(entries))
   if (lineage === undefined) return Buffer.alloc(0)
@@ -84,7 +87,7 @@ const inFile = <A, E>(
 const typesOf = (entries: ReadonlyArray<JsonObject>) => entries.map(({ type }) => type)
 
 describe("SessionFollower", () => {
-  it.effect("gives every line back, damaged ones too, and what they say beside them", () =>
+  it.effect("returns every line, also damaged ones, and their projections", () =>
     inFile((file, write) =>
       Effect.gen(function* () {
         write(fileOf(LINES))
@@ -102,7 +105,7 @@ describe("SessionFollower", () => {
     )
   )
 
-  it.effect("says nothing of a file that is not there, is empty, or has no whole line", () =>
+  it.effect("returns nothing for a file that is missing, empty, or without a whole line", () =>
     inFile((file, write) =>
       Effect.gen(function* () {
         assert.deepStrictEqual(yield* followAll(start(file)), { entries: [], state: start(file) })
@@ -116,14 +119,14 @@ describe("SessionFollower", () => {
     )
   )
 
-  it.effect("makes the same entries, however the bytes arrive and however much it takes at once", () =>
+  it.effect("makes the same entries for every way in which the bytes arrive and are read", () =>
     inFile((file, write) =>
       Effect.gen(function* () {
         const random = SeededRandom.make(seed)
         const bytes = fileOf(LINES)
         write(bytes)
         const { entries: whole } = yield* followAll(start(file))
-        for (let round = 0; round < 60; round++) {
+        for (let round = 0; round < rounds; round++) {
           write("")
           let state = start(file)
           const entries: Array<JsonObject> = []
@@ -132,7 +135,7 @@ describe("SessionFollower", () => {
             Fs.appendFileSync(file, bytes.subarray(at, at + length))
             at += length
             const limits = { maxBytes: 1 + random.int(600), maxLines: 1 + random.int(4) }
-            // A mirror that starts anew has nothing but its state, read from disk.
+            // A restarted mirror has only its state from disk.
             const resumed: FollowState = JSON.parse(JSON.stringify(state))
             const followed = yield* followAll(resumed, limits)
             entries.push(...followed.entries)
@@ -144,7 +147,7 @@ describe("SessionFollower", () => {
     )
   )
 
-  it.effect("begins a new generation when the file was rewritten, cut, or replaced", () =>
+  it.effect("starts a new generation when the file was rewritten, truncated, or replaced", () =>
     inFile((file, write) =>
       Effect.gen(function* () {
         const bytes = fileOf(LINES)
@@ -172,7 +175,7 @@ describe("SessionFollower", () => {
     )
   )
 
-  it.effect("gives what was said before the same projection ids after a rewrite", () =>
+  it.effect("gives unchanged turns the same projection ids after a rewrite", () =>
     inFile((file, write) =>
       Effect.gen(function* () {
         write(fileOf([header, assistant("a1", null, "said"), assistant("a2", "a1", "more", 2)]))
@@ -188,7 +191,7 @@ describe("SessionFollower", () => {
     )
   )
 
-  it.effect("derives ids as docs/thread.md says", () =>
+  it.effect("derives ids by the rules of docs/thread.md", () =>
     inFile((file, write) =>
       Effect.gen(function* () {
         const n = (...parts: ReadonlyArray<string>) =>
@@ -223,7 +226,7 @@ describe("SessionFollower", () => {
     )
   )
 
-  it.effect("goes on in a thread that has some of the file, and begins anew in one that has something else", () =>
+  it.effect("continues a thread that has some of the file, and starts again in one with other lines", () =>
     inFile((file, write) =>
       Effect.gen(function* () {
         const bytes = fileOf(LINES)

@@ -1,17 +1,19 @@
+/** The fast ways to read thread lines, compared with the schema and JSON.parse. */
 import { assert, describe, it } from "@effect/vitest"
+import * as Dose from "@pi-sessions/testing/Dose"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import { type Json, type JsonObject, isObject } from "@pi-sessions/core/Json"
 import * as Schema from "effect/Schema"
-import { isChunk } from "../src/ChunkRuns.ts"
-import { isFlawless, lenient } from "../src/LenientEntry.ts"
-import { MirrorChunks } from "../src/MirrorChunks.ts"
+import { isChunk } from "../src/thread/ChunkRuns.ts"
+import { isFlawless, lenient } from "../src/thread/LenientEntry.ts"
+import { MirrorChunks } from "../src/mirror/MirrorChunks.ts"
 import { Chunk } from "../src/Thread.ts"
 import * as ThreadReader from "../src/ThreadReader.ts"
 import { ByteSet } from "../src/internal/byteSet.ts"
 import { ChunkLine } from "../src/internal/chunkLine.ts"
 import { parseJson } from "../src/internal/parseJson.ts"
 
-const seed = Number(process.env["PI_SESSIONS_SEED"] ?? 1)
+const seed = Dose.firstSeed()
 const TEXTS = [
   "",
   "a",
@@ -44,11 +46,11 @@ const line = (text: string): readonly [Uint8Array, number, number] => {
 }
 
 describe("ChunkLine", () => {
-  it("knows every chunk that the mirror writes, and what it says", () => {
+  it("recognizes every chunk that the mirror writes, and decodes it", () => {
     const random = SeededRandom.make(seed)
     const known = new ChunkLine()
     for (const text of [...mirrored(random, "m1"), ...mirrored(random, "é 2")]) {
-      // Escapes by number are rare, and left to the reader of all lines.
+      // ChunkLine leaves \u escapes to the JSON parser, because they are rare.
       assert.strictEqual(known.match(...line(text)), !text.includes("\\u"), text)
       if (text.includes("\\u")) continue
       const { id, payload } = JSON.parse(text)
@@ -60,7 +62,7 @@ describe("ChunkLine", () => {
     }
   })
 
-  it(`knows nothing that JSON.parse would refuse or read otherwise (seed ${seed})`, () => {
+  it(`recognizes nothing that JSON.parse rejects or reads differently (seed ${seed})`, () => {
     const random = SeededRandom.make(seed)
     const known = new ChunkLine()
     const lines = mirrored(random, "m1")
@@ -87,12 +89,12 @@ describe("ChunkLine", () => {
 })
 
 describe("ThreadReader", () => {
-  it("reads chunks alike, however they are written and wherever the bytes are cut", () => {
+  it("reads chunks alike in every spelling and with every split of the bytes", () => {
     const random = SeededRandom.make(seed)
     const said = (id: string) => JSON.stringify({ id, type: "chat", payload: { role: "user", text: id } })
     const lines = [said("u1"), ...mirrored(random, "m1"), said("u2"), ...mirrored(random, "m2"), said("u1")]
     const repeated = [...lines, ...lines.slice(3, 6)]
-    /** The same, in another order of keys. */
+    /** The same with another order of keys. */
     const reordered = repeated.map((text) =>
       JSON.stringify(Object.fromEntries(Object.entries(JSON.parse(text)).reverse()))
     )
@@ -112,7 +114,7 @@ describe("ThreadReader", () => {
     for (const size of [1000, 1 << 20]) assert.deepStrictEqual(read([document], size), whole)
   })
 
-  it("keeps the order of usual and unusual lines, and says where damage is", () => {
+  it("keeps the order of usual and unusual lines, and reports where damage is", () => {
     const usual = (id: string) =>
       JSON.stringify({ id, threadId: "t", type: "chat", payload: { role: "user", text: id } })
     const unusual = (id: string) => `  ${JSON.stringify({ payload: { role: "user", text: id }, type: "chat", id })} \r`
@@ -128,7 +130,7 @@ describe("ThreadReader", () => {
     )
   })
 
-  it("tells apart ids that differ only in half characters", () => {
+  it("distinguishes ids that differ only in lone surrogates", () => {
     const chat = (id: string) => `{"id":"${id}","type":"chat","payload":{"role":"user","text":"hi"}}\n`
     const thread = ThreadReader.read(
       [Buffer.from(chat("\\ud800") + chat("\\ud801") + chat("\ufffd") + chat("\\ud801"))],
@@ -139,11 +141,11 @@ describe("ThreadReader", () => {
 })
 
 describe("ByteSet", () => {
-  it("is a set of strings", () => {
+  it("behaves as a set of strings", () => {
     const random = SeededRandom.make(seed)
     const [bytes, strings] = [new ByteSet(), new Set<string>()]
-    for (let n = 0; n < 50_000; n++) {
-      const text = `${random.pick(TEXTS).toWellFormed()}:${random.int(30_000)}`
+    for (let n = 0; n < 20_000; n++) {
+      const text = `${random.pick(TEXTS).toWellFormed()}:${random.int(12_000)}`
       const encoded = Buffer.from(`##${text}##`)
       const isNew = !strings.has(text)
       strings.add(text)
@@ -155,7 +157,7 @@ describe("ByteSet", () => {
   })
 })
 
-describe("the guards in plain code", () => {
+describe("the checks in plain code", () => {
   const usage = { input: 1, output: 2, cost: { input: 0.1, total: 1 } }
   const content = [
     { type: "text", text: "hi" },
@@ -185,7 +187,7 @@ describe("the guards in plain code", () => {
   }))
   const values: ReadonlyArray<Json> = ["user", 0, 1.5, true, [], {}, [{}], [{ type: "x" }], ["x"]]
 
-  /** A copy with some member, at any depth, taken away, made null or made something else. */
+  /** A copy in which one member at any depth is removed, null or of another type. */
   const changed = (random: SeededRandom.SeededRandom, value: Json): Json => {
     if (Array.isArray(value) && value.length > 0 && random.chance(0.7)) {
       const at = random.int(value.length)
@@ -202,11 +204,11 @@ describe("the guards in plain code", () => {
     return random.chance(0.2) ? null : (values[random.int(values.length)] ?? null)
   }
 
-  it("finds nothing wrong with what the mirror writes", () => {
+  it("accepts what the mirror writes", () => {
     for (const entry of entries) assert.isTrue(isFlawless(entry), JSON.stringify(entry))
   })
 
-  it(`takes for flawless only what the schema takes as it is (seed ${seed})`, () => {
+  it(`calls flawless only what the schema accepts (seed ${seed})`, () => {
     const random = SeededRandom.make(seed)
     let flawless = 0
     for (let round = 0; round < 20_000; round++) {
@@ -219,7 +221,7 @@ describe("the guards in plain code", () => {
     assert.isAbove(flawless, 1000)
   })
 
-  it("keeps keys that every object has, wherever they are in an entry", () => {
+  it("keeps keys such as __proto__ and toString anywhere in an entry", () => {
     const keys = Object.getOwnPropertyNames(Object.prototype)
     for (const entry of entries) {
       for (const type of [entry["type"], ...keys]) {
@@ -237,7 +239,7 @@ describe("the guards in plain code", () => {
     }
   })
 
-  it(`takes for a chunk just what the schema does (seed ${seed})`, () => {
+  it(`accepts the same chunks as the schema (seed ${seed})`, () => {
     const random = SeededRandom.make(seed)
     const accepts = Schema.is(Chunk)
     assert.isTrue(accepts({ delta: { type: "text" } }))

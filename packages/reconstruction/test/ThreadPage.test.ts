@@ -1,6 +1,7 @@
+/** Splitting a page of entries without parsing them. */
 import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
-import * as ThreadPage from "../src/ThreadPage.ts"
+import * as ThreadPage from "../src/thread/ThreadPage.ts"
 
 const bytes = (text: string) => new Uint8Array(Buffer.from(text))
 const textOf = (page: ThreadPage.ThreadPage) =>
@@ -10,7 +11,7 @@ const Value: Schema.Codec<Schema.Json> = Schema.Json
 
 describe("ThreadPage", () => {
   it.prop(
-    "gives every entry its own text, and the rest as it is, however the document is laid out",
+    "returns every entry's text and the rest of the document, for every layout",
     [Schema.Array(Value), Value, Schema.Literals(["", " ", "    ", "\t"])],
     ([entries, other, indent]) => {
       const document = { before: other, entries, next: "c", 'af"t{er': [other] }
@@ -47,12 +48,12 @@ describe("ThreadPage", () => {
     )
   })
 
-  it("makes one line of an entry over several, and does not mend a line break inside a string", () => {
+  it("makes one line of a multi-line entry, and does not repair a line break in a string", () => {
     const page = Result.getOrThrow(ThreadPage.take(bytes('{"entries":[{\r\n"id":\n"a"},{"id":"b\nc"}]}')))
     assert.deepStrictEqual(textOf(page), ['{  "id": "a"}', '{"id":"b\nc"}'])
   })
 
-  it("tells a document that breaks off from one that is something else", () => {
+  it("distinguishes truncated documents from other ones", () => {
     const whole = '{"x":[1,{"y":"\\""}],"entries":[{"id":"a"},{"id":"b","t":"]}"}],"next":null}'
     for (let length = 0; length < whole.length; length++) {
       const page = ThreadPage.take(bytes(whole.slice(0, length)))
@@ -80,7 +81,7 @@ describe("ThreadPage", () => {
   })
 
   it.prop(
-    "never throws, whatever the bytes",
+    "never throws, for any bytes",
     [Schema.Array(Schema.Literals(["{", "}", "[", "]", '"', "\\", ",", ":", "entries", " ", "\n", "1", "\u0000"]))],
     ([pieces]) => {
       for (const text of [pieces.join(""), `{"entries":[${pieces.join("")}]}`]) {

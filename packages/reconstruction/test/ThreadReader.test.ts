@@ -1,3 +1,4 @@
+/** Reading whole and damaged thread files. */
 import { assert, describe, it } from "@effect/vitest"
 import * as FileSystem from "node:fs"
 import * as Path from "node:path"
@@ -8,7 +9,7 @@ const fixtures = Path.resolve(import.meta.dirname, "../../../fixtures/threads")
 const bytes = (text: string) => [Buffer.from(text)]
 
 describe("ThreadReader", () => {
-  it("reads JSONL and a JSON document with entries alike", () => {
+  it("reads JSONL and a JSON document alike", () => {
     const file = (name: string) => ThreadReader.read([FileSystem.readFileSync(Path.join(fixtures, name))], name)
     const [lines, document] = [file("rename-module.jsonl"), file("rename-module.json")]
     assert.deepStrictEqual(lines.entries, document.entries)
@@ -33,19 +34,19 @@ describe("ThreadReader", () => {
     )
   })
 
-  it("names line, byte and entry of what it cannot use, and uses the rest", () => {
+  it("reports line, byte and entry of unusable entries, and reads the rest", () => {
     const good = JSON.stringify({ id: "ok", type: "chat", payload: { role: "user", text: "hi" } })
     const wrong = JSON.stringify({ id: "bad", type: "chat", payload: { role: 7 } })
     const thread = ThreadReader.read(bytes(`${good}\nnot json\n${wrong}\n{"type":"chat","payload":{}}\n`), "x")
     assert.strictEqual(thread.entries.length, 1)
-    const told = thread.diagnostics.map((diagnostic) => formatDiagnostic("t.jsonl", diagnostic))
-    assert.include(told[0], `t.jsonl:2 (byte ${good.length + 1}): malformed-line`)
-    assert.include(told[1], `t.jsonl:3 (byte ${good.length + 10}, entry bad): `)
-    assert.include(told[1], '["payload"]["role"]')
-    assert.include(told[2], "without an id")
+    const messages = thread.diagnostics.map((diagnostic) => formatDiagnostic("t.jsonl", diagnostic))
+    assert.include(messages[0], `t.jsonl:2 (byte ${good.length + 1}): malformed-line`)
+    assert.include(messages[1], `t.jsonl:3 (byte ${good.length + 10}, entry bad): `)
+    assert.include(messages[1], '["payload"]["role"]')
+    assert.include(messages[2], "without an id")
   })
 
-  it("survives what is no thread at all", () => {
+  it("reads files that are not threads without throwing", () => {
     for (const text of [
       "",
       "\n",
@@ -69,7 +70,7 @@ describe("ThreadReader", () => {
       entry.type === "interrupted" ? entry.payload.parts.map(({ type, text }) => `${type}:${text}`).join("|") : entry.id
     )
 
-  it("keeps what an answer that was cut off had brought, where it broke off", () => {
+  it("keeps the text of an interrupted answer at its last chunk", () => {
     assert.deepStrictEqual(
       shapes(chat("u1"), chunk(1, "m1", 0, "a"), answer("a1"), chunk(2, "m2", 0, "half "), chunk(3, "m2", 1, "way")),
       ["u1", "a1", "text:half way"]
@@ -81,7 +82,7 @@ describe("ThreadReader", () => {
     )
   })
 
-  it("takes an answer for whole when a person spoke while it streamed, and chunks in any order", () => {
+  it("does not call an answer interrupted when a user wrote meanwhile, or chunks come in another order", () => {
     assert.deepStrictEqual(shapes(chunk(1, "m1", 0, "a"), chat("u1"), chunk(2, "m1", 1, "b"), answer("a1")), [
       "u1",
       "a1"
@@ -96,14 +97,14 @@ describe("ThreadReader", () => {
     )
   })
 
-  it("takes chunks without a message for cut off when a person speaks, or another answer comes", () => {
+  it("calls chunks without a message id interrupted when a user writes or another answer comes", () => {
     const bare = (n: number, text: string) =>
       JSON.stringify({ id: `k${n}`, type: "pi.chunk", payload: { idx: n, delta: { type: "text", text } } })
     assert.deepStrictEqual(shapes(bare(0, "half"), chat("u1"), answer("a1")), ["text:half", "u1", "a1"])
     assert.deepStrictEqual(shapes(chunk(1, "m1", 0, "half"), answer("a1")), ["text:half", "a1"])
   })
 
-  it("keeps an entry whose optional fields are wrong, and says which", () => {
+  it("keeps an entry with wrong optional fields, and reports them", () => {
     const wrong = [
       { id: "u", createdAt: 1780000000000, type: "chat", payload: { role: "user", text: "hi", author: null } },
       {

@@ -1,3 +1,4 @@
+/** Appending to files, directories and servers. */
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Effect, FileSystem, Layer, PlatformError, Redacted } from "effect"
 import { FetchHttpClient } from "effect/http"
@@ -7,7 +8,7 @@ import * as Path from "node:path"
 import { inspect } from "node:util"
 import { type JsonObject } from "@pi-sessions/core/Json"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
-import { fileName } from "../src/ThreadFile.ts"
+import { fileName } from "../src/thread/ThreadFile.ts"
 import { type HttpOptions, ThreadSink, ThreadSinkError } from "../src/ThreadSink.ts"
 import { ThreadSource } from "../src/ThreadSource.ts"
 import * as FaultyServer from "./support/FaultyServer.ts"
@@ -15,7 +16,7 @@ import * as FaultyServer from "./support/FaultyServer.ts"
 const { chat, json } = FaultyServer
 const TOKEN = "tok-5ecret-5ecret"
 
-/** A sink of its own, as a program has that just started. */
+/** A new sink, as in a program that just started. */
 const fileSink = (path: string) =>
   ThreadSink.pipe(Effect.provide(ThreadSink.layerFile(path).pipe(Layer.provide(NodeServices.layer))))
 
@@ -23,7 +24,7 @@ const line = (entry: JsonObject) => `${JSON.stringify(entry)}\n`
 const temporaryFile = Effect.map(temporaryFolder, (folder) => Path.join(folder, "a/b/thread.jsonl"))
 
 describe("ThreadSink to a file", () => {
-  it.effect("appends whole lines in order, each id once, also when it starts anew", () =>
+  it.effect("appends whole lines in order, each id once, also after a restart", () =>
     Effect.gen(function* () {
       const path = yield* temporaryFile
       const odd = { id: "odd", type: "pi.future_kind", "naïve 🦄": [1.5, null, { "\u2028": "\ud83d" }], big: 1e300 }
@@ -40,7 +41,7 @@ describe("ThreadSink to a file", () => {
     })
   )
 
-  it.effect("keeps an entry whose type a session file's reader takes for a header", () =>
+  it.effect("keeps an entry of type session, which SessionReader takes for a header", () =>
     Effect.gen(function* () {
       const path = yield* temporaryFile
       const entries = [{ id: "s1", type: "session" }, { id: "s2", type: "session" }, chat(1)]
@@ -50,7 +51,7 @@ describe("ThreadSink to a file", () => {
     })
   )
 
-  it.effect("begins on a line of its own behind a torn one, wherever it was torn, and deletes nothing", () =>
+  it.effect("starts on a new line after a torn one, and deletes nothing", () =>
     Effect.gen(function* () {
       const path = yield* temporaryFile
       const sink = yield* fileSink(path)
@@ -64,7 +65,7 @@ describe("ThreadSink to a file", () => {
         const result = yield* Effect.flatMap(fileSink(path), (sink) =>
           sink.append("th_1", [chat(1), chat(2, "é🦄"), chat(3)])
         )
-        // Without its newline alone, the line is whole.
+        // A line that lacks only its newline is whole.
         assert.deepStrictEqual(result, whole ? { accepted: 1, repeated: 2 } : { accepted: 2, repeated: 1 })
         const after = Fs.readFileSync(path)
         const expected = [Buffer.from(before), part, Buffer.from(`\n${whole ? "" : torn}${line(chat(3))}`)]
@@ -80,7 +81,7 @@ describe("ThreadSink to a file", () => {
     })
   )
 
-  it.effect("notices what others appended, and a file that was taken away", () =>
+  it.effect("notices what other processes appended, and a deleted file", () =>
     Effect.gen(function* () {
       const path = yield* temporaryFile
       const [one, other] = [yield* fileSink(path), yield* fileSink(path)]
@@ -93,7 +94,7 @@ describe("ThreadSink to a file", () => {
     })
   )
 
-  it.effect("gives every one of many batches at once its place", () =>
+  it.effect("appends concurrent batches one after another", () =>
     Effect.gen(function* () {
       const path = yield* temporaryFile
       const sink = yield* fileSink(path)
@@ -110,7 +111,7 @@ describe("ThreadSink to a file", () => {
     })
   )
 
-  it.effect("acknowledges nothing that a failing disk took in part, and goes on behind it", () =>
+  it.effect("acknowledges nothing that a failing disk took in part, and continues after it", () =>
     Effect.gen(function* () {
       for (const fault of ["write", "sync", "close"] as const) {
         const path = yield* temporaryFile
@@ -142,7 +143,7 @@ describe("ThreadSink to a file", () => {
         assert.isTrue(error.retryable)
         assert.include(error.message, `cannot append to thread th_1: ${path} cannot be written`)
         broken = false
-        // What stands there was never synced: it is written again rather than believed.
+        // Those lines were never synced, so they are written again.
         assert.deepStrictEqual(yield* sink.append("th_1", [chat(1), chat(2)]), { accepted: 2, repeated: 0 })
         const all = line(chat(1)) + line(chat(2))
         const left = fault === "write" ? all.slice(0, 60) : all
@@ -151,7 +152,7 @@ describe("ThreadSink to a file", () => {
     })
   )
 
-  it.effect("says what is in the way, and whether waiting helps", () =>
+  it.effect("reports the problem, and whether it is retryable", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       Fs.writeFileSync(Path.join(folder, "file"), "")
@@ -172,7 +173,7 @@ describe("ThreadSink to a file", () => {
 const diskFull = (method: string) =>
   PlatformError.systemError({ _tag: "Unknown", module: "FileSystem", method, description: "ENOSPC: disk full" })
 
-/** A file that takes 60 bytes, or all of them without being able to sync. */
+/** A file that accepts 60 bytes, or accepts all and fails to sync. */
 const breakFile = (file: FileSystem.File, fault: "write" | "sync" | "close"): FileSystem.File =>
   new Proxy(file, {
     get: (target, key) => {
@@ -186,7 +187,7 @@ const breakFile = (file: FileSystem.File, fault: "write" | "sync" | "close"): Fi
   })
 
 describe("ThreadSink to a directory", () => {
-  it.effect("keeps each thread in a file of its own, whatever its id", () =>
+  it.effect("keeps each thread in its own file, for every id", () =>
     Effect.gen(function* () {
       const directory = Path.join(yield* temporaryFolder, "threads")
       const ids = ["th_1", "", ".", "..", "../x", "a/b", "a%2Fb", "C:\\x", "ü🦄", " ", "x".repeat(300), "x".repeat(301)]
@@ -224,7 +225,7 @@ describe("ThreadSink over HTTP", () => {
     )
   const taken = (body: string): ReadonlyArray<unknown> => JSON.parse(body).entries
 
-  it.live("sends entries as they are, large batches in several requests, and sums up", () =>
+  it.live("sends entries unchanged, large batches in several requests, and adds up the answers", () =>
     Effect.gen(function* () {
       const server = yield* FaultyServer.make(({ body }, response) =>
         json(response, 200, { accepted: taken(body).length - 1, repeated: 1, more: true })
@@ -242,7 +243,7 @@ describe("ThreadSink over HTTP", () => {
     })
   )
 
-  it.live("cuts what the server finds too large in halves, down to one entry", () =>
+  it.live("divides requests that are too large for the server, down to one entry", () =>
     Effect.gen(function* () {
       const stored: Array<unknown> = []
       const server = yield* FaultyServer.make(({ body }, response) => {
@@ -260,7 +261,7 @@ describe("ThreadSink over HTTP", () => {
     })
   )
 
-  it.live("tells failures that may pass from those that will not, and shows the token in none", () =>
+  it.live("distinguishes retryable failures from others, without the token", () =>
     Effect.gen(function* () {
       const cases: ReadonlyArray<readonly [FaultyServer.Answer, boolean, number, HttpOptions?]> = [
         [(_, response) => json(response, 500, {}), true, 3],
@@ -284,7 +285,7 @@ describe("ThreadSink over HTTP", () => {
     })
   )
 
-  it.live("sends a batch again whose answer was lost", () =>
+  it.live("sends a batch again when its answer was lost", () =>
     Effect.gen(function* () {
       const server = yield* FaultyServer.make((_, response, count) =>
         count === 1 ? response.socket?.destroy() : json(response, 200, { accepted: 0, repeated: 2 })
@@ -295,7 +296,7 @@ describe("ThreadSink over HTTP", () => {
     })
   )
 
-  it.live("fails at the first append when it was not told where to", () =>
+  it.live("fails at the first append without an address", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(Effect.flatMap(httpSink({}), (sink) => sink.append("th_1", [chat(1)])))
       assert.include(error.message, "cannot append to thread th_1: ARBE_URL is not set. Set it to")

@@ -1,3 +1,4 @@
+/** Reading threads from servers and directories. */
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Effect, Layer, Redacted, Tracer } from "effect"
 import { FetchHttpClient } from "effect/http"
@@ -7,7 +8,7 @@ import type { ServerResponse } from "node:http"
 import * as Path from "node:path"
 import { inspect } from "node:util"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
-import { type PagesOptions } from "../src/ThreadPages.ts"
+import { type PagesOptions } from "../src/http/ThreadPages.ts"
 import { ThreadSource, ThreadUnavailable } from "../src/ThreadSource.ts"
 import * as FaultyServer from "./support/FaultyServer.ts"
 
@@ -27,7 +28,7 @@ const read = (options: PagesOptions, ref = "th_1") =>
 
 const ids = (thread: { readonly entries: ReadonlyArray<{ readonly id: string }> }) => thread.entries.map(({ id }) => id)
 
-/** The failure of reading from a server that answers so, and how often it was asked. */
+/** The error of a read from a server with this answer, and the number of requests. */
 const failure = Effect.fnUntraced(function* (answer: FaultyServer.Answer, options: PagesOptions = {}) {
   const server = yield* FaultyServer.make(answer)
   const error = yield* Effect.flip(read({ url: server.url, ...options }))
@@ -40,7 +41,7 @@ const failure = Effect.fnUntraced(function* (answer: FaultyServer.Answer, option
 const whole = (response: ServerResponse) => json(response, 200, { entries: [chat(1), chat(2)], next: null })
 
 describe("ThreadSource over HTTP", () => {
-  it.live("asks for pages with the token until there is no next one, and keeps the order", () =>
+  it.live("requests pages with the token until the last one, and keeps the order", () =>
     Effect.gen(function* () {
       const server = yield* FaultyServer.make((_, response, count) =>
         json(response, 200, {
@@ -59,7 +60,7 @@ describe("ThreadSource over HTTP", () => {
     })
   )
 
-  it.live("asks again when a server fails, is busy, breaks off in mid body, or sends half a page", () =>
+  it.live("retries when a server fails, is busy, closes within a body, or sends half a page", () =>
     Effect.gen(function* () {
       const page = JSON.stringify({ entries: [chat(1), chat(2)], next: null })
       const faults: ReadonlyArray<(response: ServerResponse) => void> = [
@@ -86,7 +87,7 @@ describe("ThreadSource over HTTP", () => {
     })
   )
 
-  it.live("does not ask again when that is of no use, and says what to do", () =>
+  it.live("does not retry lasting failures, and gives a remedy", () =>
     Effect.gen(function* () {
       const cases: ReadonlyArray<
         readonly [FaultyServer.Answer, ThreadUnavailable["why"], ReadonlyArray<string>, PagesOptions?]
@@ -140,7 +141,7 @@ describe("ThreadSource over HTTP", () => {
     })
   )
 
-  it.live("gives up on a server that is silent, before its answer or in the middle of it", () =>
+  it.live("gives up on a server that is silent before or within its answer", () =>
     Effect.gen(function* () {
       for (const answer of [
         () => undefined,
@@ -155,7 +156,7 @@ describe("ThreadSource over HTTP", () => {
     })
   )
 
-  it.live("names the address and the system's word when nobody listens", () =>
+  it.live("reports the address and the system's error code without a server", () =>
     Effect.gen(function* () {
       const gone = yield* Effect.scoped(
         Effect.map(
@@ -169,7 +170,7 @@ describe("ThreadSource over HTTP", () => {
     })
   )
 
-  it.live("reads the rest of a page with damaged entries, and says which they are", () =>
+  it.live("reads the rest of a page with damaged entries, and reports those", () =>
     Effect.gen(function* () {
       const server = yield* FaultyServer.make((_, response) =>
         response
@@ -187,7 +188,7 @@ describe("ThreadSource over HTTP", () => {
     })
   )
 
-  it.live("takes its address and token from the environment, and says which setting is missing or wrong", () =>
+  it.live("takes address and token from the environment, and reports a missing or wrong setting", () =>
     Effect.gen(function* () {
       const server = yield* FaultyServer.make(({ authorization }, response) =>
         authorization === undefined ? json(response, 401, {}) : whole(response)
@@ -223,7 +224,7 @@ describe("ThreadSource over HTTP", () => {
     })
   )
 
-  it.live("shows the token to nobody but the server: not where it is echoed, not to a tracer", () =>
+  it.live("keeps the token out of errors that echo it, and out of traces", () =>
     Effect.gen(function* () {
       const spans: Array<Tracer.Span> = []
       const tracer = Tracer.make({
@@ -255,7 +256,7 @@ describe("ThreadSource in a directory", () => {
       Effect.provide(ThreadSource.layerDirectory(directory).pipe(Layer.provide(NodeServices.layer)))
     )
 
-  it.effect("reads the file named by the thread's id, and tells an absent one", () =>
+  it.effect("reads the file named by the thread's id, and reports a missing one", () =>
     Effect.gen(function* () {
       const directory = yield* temporaryFolder
       const lines = [chat(1), chat(2), chat(1)].map((entry) => `${JSON.stringify(entry)}\n`)

@@ -1,4 +1,4 @@
-/** A place to run a mirrored Pi in, and what its threads give back. */
+/** Runs a real Pi with the mirror in a temporary folder, and hydrates its threads. */
 import { NodeServices } from "@effect/platform-node"
 import { Effect, Layer } from "effect"
 import * as FileSystem from "node:fs"
@@ -6,6 +6,7 @@ import * as Path from "node:path"
 import { fileURLToPath } from "node:url"
 import { Hydrate } from "@pi-sessions/reconstruction/Hydrate"
 import { ThreadSource } from "@pi-sessions/reconstruction/ThreadSource"
+import * as Dose from "@pi-sessions/testing/Dose"
 import * as HermeticPi from "@pi-sessions/testing/HermeticPi"
 import type * as PiAgentDir from "@pi-sessions/testing/PiAgentDir"
 import * as PiRpc from "@pi-sessions/testing/PiRpc"
@@ -15,7 +16,7 @@ import * as ScriptedModel from "@pi-sessions/testing/ScriptedModel"
 export const bundle = Path.resolve(import.meta.dirname, "../../dist/extension.js")
 const craft = fileURLToPath(import.meta.resolve("@pi-sessions/testing/CraftExtension"))
 
-/** Says what the last user turn asks for. */
+/** Answers by the words of the last user turn. */
 export const script: ScriptedModel.Script = (() => {
   let flaky = 0
   return (request): ScriptedModel.ScriptedReply => {
@@ -45,6 +46,9 @@ const settings = {
   retry: { enabled: true, maxRetries: 2, baseDelayMs: 1 },
   compaction: { enabled: true, reserveTokens: 1000, keepRecentTokens: 40 }
 }
+
+/** The Pi versions to test: in `pnpm test` one, because each start of a real Pi takes a second; in campaigns all. */
+export const tested = (version: PiVersion): ReadonlyArray<PiVersion> => (Dose.isCampaign() ? versions : [version])
 
 export interface Place {
   readonly pi: HermeticPi.HermeticPi
@@ -120,7 +124,7 @@ export interface Line {
   readonly [key: string]: unknown
 }
 
-/** The objects in a JSONL file; what is none is passed over. */
+/** The objects in a JSONL file; other lines are skipped. */
 export const linesOf = (file: string): ReadonlyArray<Line> =>
   FileSystem.readFileSync(file, "utf8")
     .split("\n")

@@ -1,4 +1,4 @@
-/** A server of threads in memory, as docs/openapi.json has it, which can be told to refuse. */
+/** A thread server in memory (docs/openapi.json), which refuses other tokens than its own. */
 import { Effect, type Scope } from "effect"
 import * as Http from "node:http"
 import type * as Net from "node:net"
@@ -17,7 +17,7 @@ export interface Server {
   readonly entries: (threadId: string) => ReadonlyArray<Entry>
 }
 
-/** Starts it; every request must bring `token`. */
+/** Starts a server. Port 0: any free one. */
 export const make = (token: string, port = 0): Effect.Effect<Server, never, Scope.Scope> =>
   Effect.gen(function* () {
     const threads = new Map<string, Map<string, Entry>>()

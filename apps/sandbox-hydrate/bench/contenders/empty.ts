@@ -1,4 +1,4 @@
-/** The least Effect program with Node's services. */
+/** The smallest Effect program with Node's services. */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import * as Effect from "effect/Effect"

@@ -6,8 +6,8 @@ import { type Report } from "@pi-sessions/testing/Bench"
 
 const [bundle = "", thread = "", target = ""] = process.argv.slice(2)
 FileSystem.rmSync(target, { force: true })
-const told = 'process.on("exit", () => process.stderr.write(`\\npeak ${process.resourceUsage().maxRSS}`))'
-const hook = `data:text/javascript,${encodeURIComponent(told)}`
+const printPeak = 'process.on("exit", () => process.stderr.write(`\\npeak ${process.resourceUsage().maxRSS}`))'
+const hook = `data:text/javascript,${encodeURIComponent(printPeak)}`
 const start = performance.now()
 const child = spawnSync(process.execPath, ["--import", hook, bundle, "--file", thread, "--out", target], {
   encoding: "utf8"

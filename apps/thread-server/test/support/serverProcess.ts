@@ -6,13 +6,13 @@ const bundle = Path.resolve(import.meta.dirname, "../../dist/main.js")
 
 export interface ServerProcess {
   readonly url: string
-  /** Ends it without warning, and waits until it is gone. */
+  /** Kill -9; resolves when the process is gone. */
   readonly kill: () => Promise<void>
-  /** What it said on stdout and stderr. */
+  /** Stdout and stderr so far. */
   readonly output: () => string
 }
 
-/** Starts it on a database; its port is any that is free, unless told. */
+/** Starts the server on a database. Port 0: any free one. */
 export const start = (db: string, token: string, port = 0): Promise<ServerProcess> => {
   const child = spawn(process.execPath, [bundle, "--port", `${port}`, "--db", db], {
     stdio: ["ignore", "pipe", "pipe"],

@@ -1,6 +1,6 @@
 /**
- * One contender of hydrate.bench.ts: `WHICH ROUNDS THREAD TARGET`. Reports the last of its rounds, and the peak of the
- * whole process, Node and the unbundled modules included (120 MB of it, before any work).
+ * A contender of hydrate.bench.ts: `WHICH ROUNDS THREAD TARGET`. Reports the time of the last round, and the peak memory
+ * of the process, of which Node and the unbundled modules take 120 MB.
  */
 import * as FileSystem from "node:fs"
 import { performance } from "node:perf_hooks"
@@ -13,7 +13,7 @@ import { type Report } from "@pi-sessions/testing/Bench"
 import { Hydrate } from "../../src/Hydrate.ts"
 import { ThreadSource } from "../../src/ThreadSource.ts"
 
-// As sandbox-hydrate runs: see its main.ts.
+// The same flag as in main.ts of sandbox-hydrate.
 setFlagsFromString("--semi-space-growth-factor=1")
 
 const [which = "", rounds = "1", thread = "", target = ""] = process.argv.slice(2)

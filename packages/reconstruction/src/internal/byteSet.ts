@@ -1,17 +1,17 @@
 /**
- * A set of byte strings, for ids by the hundred thousand: they are kept in one piece of memory, which the garbage
- * collector need not walk, and none of them becomes a string.
+ * A set of byte strings, for hundreds of thousands of ids. It uses a few large arrays, which the garbage collector does
+ * not walk, and makes no strings.
  */
 
 const FNV_PRIME = 0x01000193
 const FNV_BASIS = 0x811c9dc5
 
 export class ByteSet {
-  /** The members one after another. */
+  /** All members, concatenated. */
   #bytes = new Uint8Array(1 << 12)
-  /** Where each member ends, by its number from 1; member n starts where n - 1 ends. */
+  /** End of each member, by its number from 1; member n starts at the end of n - 1. */
   #ends = new Uint32Array(1 << 8)
-  /** Numbers of members by hash, open addressing; 0 is free. At least half is free. */
+  /** Hash table of member numbers with open addressing; 0 is free. At most half is used. */
   #table = new Uint32Array(1 << 9)
   #hashes = new Uint32Array(1 << 8)
   #size = 0
@@ -20,7 +20,7 @@ export class ByteSet {
     return this.#size
   }
 
-  /** Adds `source[start, end)`; false when it is there already. */
+  /** Adds `source[start, end)`; false when the set has it. */
   add(source: Uint8Array, start: number, end: number): boolean {
     let hash = FNV_BASIS
     for (let i = start; i < end; i++) hash = Math.imul(hash ^ source[i]!, FNV_PRIME)

@@ -1,6 +1,6 @@
 /**
- * Knows a `pi.chunk` line as the mirror writes it, without decoding it: most lines of a long thread are such. A line
- * that is written in another way, or is none, is left to others; what is known here is a chunk for `JSON.parse` too.
+ * Recognizes `pi.chunk` lines in the mirror's own spelling without decoding them, since they are most of a long thread.
+ * Lines in any other spelling go through the JSON parser.
  */
 import { type Chunk } from "../Thread.ts"
 
@@ -17,24 +17,24 @@ const TEXT = ascii('"text":"')
 const CONTENT_INDEX = ascii(',"contentIndex":')
 const END = ascii("}}}")
 
-/** 0 = stands for itself in a string; 1 = quote; 2 = backslash; 3 = not allowed raw. */
+/** Bytes in a JSON string. 0: literal; 1: quote; 2: backslash; 3: must be escaped. */
 const STRING_CLASS = new Uint8Array(256)
 STRING_CLASS.fill(3, 0, 0x20)
 STRING_CLASS[0x22] = 1
 STRING_CLASS[0x5c] = 2
 
-/** Bytes that may follow a backslash; `u` takes more than that, and is rare. */
+/** Bytes that may follow a backslash. `u` is left to the JSON parser, since it is rare. */
 const ESCAPE = new Uint8Array(256)
 for (const char of '"\\/bfnrt') ESCAPE[char.charCodeAt(0)] = 1
 
-/** After `written` at `at`, or -1. A -1 goes in and comes out, so that steps can follow one another. */
+/** The offset after `written` at `at`, or -1. Passes -1 through, so that steps can be chained. */
 const skip = (bytes: Uint8Array, at: number, written: Uint8Array): number => {
   if (at < 0) return -1
   for (let i = 0; i < written.length; i++) if (bytes[at + i] !== written[i]) return -1
   return at + written.length
 }
 
-/** The closing quote of a string without escapes that goes on at `at`, or -1. */
+/** The offset of the closing quote of a string without escapes; `at` is inside the string. Else -1. */
 const plain = (bytes: Uint8Array, at: number): number => {
   if (at < 0) return -1
   let i = at
@@ -42,13 +42,13 @@ const plain = (bytes: Uint8Array, at: number): number => {
   return bytes[i] === 0x22 ? i : -1
 }
 
-/** After a closing quote and a comma, or -1. */
+/** The offset after a closing quote and a comma, or -1. */
 const comma = (bytes: Uint8Array, quote: number): number => (quote < 0 || bytes[quote + 1] !== 0x2c ? -1 : quote + 2)
 
-/** Whole numbers of more digits are not exact. */
+/** Integers with more digits are not exact. */
 const MAX_DIGITS = 15
 
-/** After a whole number, or -1. */
+/** The offset after an integer, or -1. */
 const digits = (bytes: Uint8Array, at: number): number => {
   if (at < 0) return -1
   let i = at
@@ -56,11 +56,11 @@ const digits = (bytes: Uint8Array, at: number): number => {
   return i === at || i > at + MAX_DIGITS || (bytes[at] === 0x30 && i > at + 1) ? -1 : i
 }
 
-/** Describes the last line that `match` looked at. */
+/** The parts of the line that `match` checked last. */
 export class ChunkLine {
-  /** Where the type stands, without its opening quote; -1 in a line whose start is none that the mirror writes. */
+  /** Offset of the type after its opening quote; -1 when the line does not start as the mirror writes it. */
   typeStart = 0
-  /** Where the id stands, without its quotes and free of escapes. */
+  /** The id without quotes; it has no escapes. */
   idStart = 0
   idEnd = 0
   #messageStart = 0
@@ -96,13 +96,12 @@ export class ChunkLine {
     return skip(bytes, at, END) === end
   }
 
-  /** Whether it is of the message whose id is written so, quotes included. */
+  /** Whether the chunk has this message id, given as JSON with quotes. */
   isOf(messageId: Uint8Array): boolean {
     const from = this.#messageStart - 1
     return this.#messageEnd + 1 - from === messageId.length && skip(this.#bytes, from, messageId) >= 0
   }
 
-  /** What the line says. */
   decode(): Chunk {
     const text = slice(this.#bytes, this.#textStart - 1, this.#textEnd + 1)
     return {
@@ -115,7 +114,7 @@ export class ChunkLine {
     }
   }
 
-  /** The closing quote of a string that goes on at `from`, or -1. */
+  /** The offset of the closing quote of a string; `from` is inside the string. Else -1. */
   #string(from: number): number {
     if (from < 0) return -1
     const bytes = this.#bytes

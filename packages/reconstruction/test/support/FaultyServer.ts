@@ -1,4 +1,4 @@
-/** An HTTP server on this machine whose every answer the test writes, to do what no good server does. */
+/** An HTTP server whose answers the test writes. */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Http from "node:http"

@@ -1,6 +1,6 @@
 /**
- * A program that appends entries to a session file, as Pi does, until it is killed or its input ends: a line at a time,
- * some in two writes, so that a kill leaves a torn one for the next to be glued to.
+ * Appends entries to a session file, as Pi does, until it is killed or its input ends. Some lines are written in two
+ * parts, so that a kill leaves a torn line.
  *
  *     node appendForever.ts FILE SEED
  */

@@ -1,6 +1,6 @@
 /**
- * A program that does nothing but mirror one session file into a directory of threads, until it is killed or its input
- * ends. Says `open` once it has begun.
+ * Mirrors one session file into a directory of threads, until it is killed or its input ends. Prints `open` when it has
+ * started.
  *
  *     node mirrorAlone.ts FILE SESSION_ID THREAD_ID THREADS_DIRECTORY STATE_DIRECTORY
  */
@@ -23,7 +23,7 @@ Effect.gen(function* () {
   return yield* Effect.never
 }).pipe(
   Effect.provide(
-    // Small batches and no rest, so that a kill falls between any two of its steps.
+    // Small batches without pauses, so that a kill may come between any two steps.
     Mirror.layer({ sinkName: threads, stateDirectory, interval: "4 millis", maxLines: 5 }).pipe(
       Layer.provide([ThreadSink.layerDirectory(threads), ThreadSource.layerDirectory(threads)]),
       Layer.provide(NodeServices.layer)

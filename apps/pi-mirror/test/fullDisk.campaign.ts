@@ -1,0 +1,2 @@
+/** A full disk under the mirror, with every Pi version. */
+import "./fullDisk.test.ts"

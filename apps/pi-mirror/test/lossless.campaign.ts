@@ -1,0 +1,2 @@
+/** Mirrored sessions come back byte for byte, with every Pi version. */
+import "./lossless.test.ts"

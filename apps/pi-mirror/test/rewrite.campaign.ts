@@ -1,0 +1,2 @@
+/** Rewritten session files, with every Pi version. */
+import "./rewrite.test.ts"

@@ -1,0 +1,2 @@
+/** Samples of mirrored sessions, with every Pi version. */
+import "./samples.test.ts"

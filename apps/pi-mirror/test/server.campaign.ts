@@ -1,0 +1,2 @@
+/** Mirroring to a server, with every Pi version. */
+import "./server.test.ts"

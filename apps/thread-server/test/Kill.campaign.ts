@@ -1,0 +1,2 @@
+/** Many kills of the server during POSTs. */
+import "./Kill.test.ts"

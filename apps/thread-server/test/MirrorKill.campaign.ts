@@ -1,0 +1,2 @@
+/** Many kills of the server under a mirror. */
+import "./MirrorKill.test.ts"

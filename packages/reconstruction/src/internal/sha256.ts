@@ -1,0 +1,4 @@
+/** SHA-256 as hexadecimal text. */
+import { createHash } from "node:crypto"
+
+export const sha256 = (data: string | Uint8Array): string => createHash("sha256").update(data).digest("hex")

@@ -1,0 +1,2 @@
+/** Hydration of 150,000 lines. */
+import "./Hydrate.test.ts"

@@ -1,0 +1,2 @@
+/** Every hydrated thread with every Pi version. */
+import "./HydrateRealPi.test.ts"

@@ -1,0 +1,2 @@
+/** Many kills of a mirror. */
+import "./MirrorKill.test.ts"

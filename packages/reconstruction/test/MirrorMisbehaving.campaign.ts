@@ -1,0 +1,2 @@
+/** Many sessions mirrored to each faulty server. */
+import "./MirrorMisbehaving.test.ts"

@@ -1,0 +1,2 @@
+/** Thousands of random threads. */
+import "./SemanticHydration.test.ts"

@@ -1,0 +1,2 @@
+/** Thousands of ways to read a growing file. */
+import "./SessionFollower.test.ts"
