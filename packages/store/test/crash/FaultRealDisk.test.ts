@@ -6,11 +6,11 @@ import { Effect } from "effect"
 import * as FullDisk from "@pi-sessions/testing/FullDisk"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
-import { SessionStore } from "../src/SessionStore.ts"
-import { StoreMigration } from "../src/StoreMigration.ts"
-import * as settings from "./support/settings.ts"
-import { entryOf, fileOf, header, heldIn, killAfter, reopen, sessionId, sourceOf } from "./support/crashRounds.ts"
-import * as StoreLayer from "./support/storeLayer.ts"
+import { SessionStore } from "../../src/SessionStore.ts"
+import { StoreMigration } from "../../src/StoreMigration.ts"
+import * as settings from "../support/settings.ts"
+import { entryOf, fileOf, header, heldIn, killAfter, reopen, sessionId, sourceOf } from "../support/crashRounds.ts"
+import * as StoreLayer from "../support/storeLayer.ts"
 
 const seed = settings.firstSeed
 

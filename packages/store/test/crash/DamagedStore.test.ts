@@ -5,10 +5,10 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
-import * as SegmentFrame from "../src/wire/SegmentFrame.ts"
-import { SessionStore } from "../src/SessionStore.ts"
-import * as Damage from "./support/damage.ts"
-import * as settings from "./support/settings.ts"
+import * as SegmentFrame from "../../src/wire/SegmentFrame.ts"
+import { SessionStore } from "../../src/SessionStore.ts"
+import * as Damage from "../support/damage.ts"
+import * as settings from "../support/settings.ts"
 
 interface Case {
   readonly name: string
