@@ -143,7 +143,7 @@ const settle = Effect.fnUntraced(function* (
   found: Manifest.Manifest,
   tail: OpenTail,
   indexBytes: number
-): Effect.fn.Return<Manifest.Manifest, StoreIoError, FileSystem.FileSystem | Path.Path> {
+) {
   let manifest = found
   if (manifest.state === "SEGMENT_SEALED") {
     const index = { byte_length: indexBytes, row_count: tail.head === undefined ? 0 : tail.head.entry_seq + 1 }
@@ -171,10 +171,7 @@ const counting = Effect.fnUntraced(function* (manifest: Manifest.Manifest, { row
 })
 
 /** Sealed segments never change, so another size is damage. */
-const checkSealed = Effect.fnUntraced(function* (
-  layout: StoreLayout,
-  manifest: Manifest.Manifest
-): Effect.fn.Return<void, StoreIoError | StoreDamaged, FileSystem.FileSystem> {
+const checkSealed = Effect.fnUntraced(function* (layout: StoreLayout, manifest: Manifest.Manifest) {
   for (const sealed of manifest.segments) {
     const path = layout.segment(sealed.segment_seq)
     const size = Option.getOrUndefined(yield* sizeOf(path))
@@ -193,11 +190,7 @@ const checkSealed = Effect.fnUntraced(function* (
 })
 
 /** Fails when manifest or header name another session. */
-const checkSession = Effect.fnUntraced(function* (
-  layout: StoreLayout,
-  manifest: Manifest.Manifest,
-  sessionId: string
-): Effect.fn.Return<void, StoreIoError | StoreDamaged, FileSystem.FileSystem> {
+const checkSession = Effect.fnUntraced(function* (layout: StoreLayout, manifest: Manifest.Manifest, sessionId: string) {
   const wrong = (path: string, found: string) =>
     new StoreDamaged({ path, byteOffset: 0, reason: otherSession(found, sessionId), invariant: "INV-007" })
   if (manifest.session_id !== sessionId) return yield* wrong(layout.manifest, manifest.session_id)

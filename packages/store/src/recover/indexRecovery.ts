@@ -114,12 +114,7 @@ class GoodRows {
 }
 
 /** Reads the rows of an index file, a buffer at a time. */
-const readRows = Effect.fnUntraced(function* (
-  file: FileSystem.File,
-  path: string,
-  size: number,
-  good: GoodRows
-): Effect.fn.Return<void, StoreIoError | StoreDamaged> {
+const readRows = Effect.fnUntraced(function* (file: FileSystem.File, path: string, size: number, good: GoodRows) {
   let buffer = Buffer.allocUnsafe(Math.min(READ_BYTES, size))
   let rest = 0
   for (let base = 0; ;) {
@@ -149,7 +144,7 @@ const extendIndex = Effect.fnUntraced(function* (
   manifest: Manifest.Manifest,
   tail: OpenTail,
   { byteLength, last, rowCount, seqById }: GoodRows
-): Effect.fn.Return<void, StoreIoError | StoreDamaged, FileSystem.FileSystem | Path.Path> {
+) {
   const log = new AppendLog(yield* Path.Path, layout.offsets, byteLength, byteLength === 0)
   const put = Effect.fnUntraced(function* (rows: ReadonlyArray<OffsetRow.OffsetRow>) {
     for (const row of rows) seqById.set(detached(row.entry_id), row.entry_seq)
@@ -173,7 +168,7 @@ const rowsOfSealed = Effect.fnUntraced(function* (
   sealed: Manifest.SealedSegment,
   last: OffsetRow.OffsetRow | undefined,
   firstSeq: number
-): Effect.fn.Return<ReadonlyArray<OffsetRow.OffsetRow>, StoreIoError | StoreDamaged, FileSystem.FileSystem> {
+) {
   const path = layout.segment(sealed.segment_seq)
   const from = last?.segment_seq === sealed.segment_seq ? last.byte_offset + last.byte_length : 0
   const rows: Array<OffsetRow.OffsetRow> = []
