@@ -93,7 +93,7 @@ const rebuildUnfinished = Effect.fnUntraced(
     const repairs: Array<Repair> = []
     const manifest = yield* rebuildManifest(layout, location.sessionId, error, repairs)
     if (manifest.state !== "FAILED") return undefined
-    yield* Effect.forEach(repairs, (repair) => repair.mend, { discard: true })
+    yield* Effect.forEach(repairs, (repair) => repair.apply, { discard: true })
     return manifest
   },
   Effect.catchTag("StoreDamaged", () => Effect.succeed(undefined))

@@ -42,8 +42,8 @@ export const readIndex = Effect.fnUntraced(function* (
   const { byteLength, damage, rowCount, seqById } = good
   if (damage !== undefined) {
     repairs.push({
-      what: `index: bytes ${byteLength} to ${size} cut off into quarantine: ${damage}`,
-      mend: Quarantine.cutOff(layout, layout.offsets, byteLength, size, damage)
+      description: `index: bytes ${byteLength} to ${size} cut off into quarantine: ${damage}`,
+      apply: Quarantine.cutOff(layout, layout.offsets, byteLength, size, damage)
     })
   }
   if (rowCount < frameCount) {
@@ -52,8 +52,8 @@ export const readIndex = Effect.fnUntraced(function* (
       if (sealed.last_entry_seq >= rowCount) yield* rowsOfSealed(layout, sealed, good.last, rowCount)
     }
     repairs.push({
-      what: `index: ${frameCount - rowCount} missing rows made from the segments, from entry_seq ${rowCount} on`,
-      mend: extendIndex(layout, manifest, tail, good)
+      description: `index: ${frameCount - rowCount} missing rows rebuilt from the segments, from entry_seq ${rowCount} on`,
+      apply: extendIndex(layout, manifest, tail, good)
     })
   }
   return { seqById, rowCount }

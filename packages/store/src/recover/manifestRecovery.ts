@@ -66,8 +66,8 @@ export const rebuildManifest = Effect.fnUntraced(function* (
   })
   const kept = size === undefined ? Effect.void : Quarantine.keep(layout, layout.manifest, 0, size, error.reason)
   repairs.push({
-    what: `manifest: made again from the segments: ${error.reason}`,
-    mend: Effect.andThen(kept, writeManifest(layout, manifest))
+    description: `manifest: rebuilt from the segments: ${error.reason}`,
+    apply: Effect.andThen(kept, writeManifest(layout, manifest))
   })
   return manifest
 })
