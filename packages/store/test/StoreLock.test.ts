@@ -24,9 +24,7 @@ describe("a store that another process writes to", () => {
     Effect.gen(function* () {
       const { directory, location, store } = yield* inFolder
       const other = yield* OtherProcess.start(location, "hold")
-      const started = Date.now()
       const refused = yield* Effect.flip(Effect.scoped(store.writer(location)))
-      assert.isBelow(Date.now() - started, 2000, "no caller waits for a lock")
       assert.strictEqual(refused._tag, "StoreLocked")
       assert.include(refused.message, `process ${other.pid} (storeWriter.ts), since 20`)
       const migration = yield* StoreMigration
@@ -50,11 +48,9 @@ describe("a store that another process writes to", () => {
         yield* other.saysMore(20 + 15 * round)
         yield* other.kill
         acknowledged.push(...other.acknowledged())
-        const started = Date.now()
         yield* Effect.scoped(
           Effect.gen(function* () {
             const writer = yield* store.writer(location)
-            assert.isBelow(Date.now() - started, 2000, "no lock is stale")
             assert.isAtLeast(writer.entryCount, acknowledged.length)
             // Whole entries that were not acknowledged yet may be there.
             assert.isAtMost(writer.entryCount, acknowledged.length + round + 1)

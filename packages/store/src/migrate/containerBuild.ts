@@ -40,7 +40,7 @@ const appendAll = Effect.fnUntraced(function* (
   bytes: Stream.Stream<Uint8Array, StoreIoError, Needs>,
   exceptions: FrameExceptions,
   onProgress: MigrateOptions["onProgress"]
-): Effect.fn.Return<void, StoreWriter.AppendError, Needs> {
+) {
   const assembler = new FrameAssembler(exceptions)
   let group: Array<FrameInput> = []
   let groupBytes = 0

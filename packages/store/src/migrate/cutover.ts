@@ -68,7 +68,7 @@ const mustBeThere = Effect.fnUntraced(function* (
   layout: StoreLayout.StoreLayout,
   manifest: Manifest.Manifest,
   marker: ActiveStore
-): Effect.fn.Return<void, StoreIoError | StoreFailed, FileSystem.FileSystem | Path.Path> {
+) {
   const file = activeFile(yield* Path.Path, location, marker)
   if (Option.isSome(yield* sizeOf(file))) return
   if (manifest.state === "ROLLED_BACK" || manifest.state === "CHECKPOINTED") {
@@ -89,15 +89,11 @@ export const activeFile = (path: Path.Path, location: StoreLayout.StoreLocation,
  * the manifest cannot be rebuilt: opening the container rebuilds it or reports the reason.
  */
 const rebuildUnfinished = Effect.fnUntraced(
-  function* (
-    location: StoreLayout.StoreLocation,
-    layout: StoreLayout.StoreLayout,
-    error: StoreDamaged
-  ): Effect.fn.Return<Manifest.Manifest | undefined, StoreIoError | StoreDamaged, Needs> {
+  function* (location: StoreLayout.StoreLocation, layout: StoreLayout.StoreLayout, error: StoreDamaged) {
     const repairs: Array<Repair> = []
     const manifest = yield* rebuildManifest(layout, location.sessionId, error, repairs)
     if (manifest.state !== "FAILED") return undefined
-    yield* Effect.forEach(repairs, (repair) => repair.mend, { discard: true })
+    yield* Effect.forEach(repairs, (repair) => repair.apply, { discard: true })
     return manifest
   },
   Effect.catchTag("StoreDamaged", () => Effect.succeed(undefined))
@@ -107,7 +103,7 @@ const rebuildUnfinished = Effect.fnUntraced(
 const finishMigration = Effect.fnUntraced(function* (
   layout: StoreLayout.StoreLayout,
   { correlation_id }: Manifest.Manifest
-): Effect.fn.Return<void, StoreIoError, Needs> {
+) {
   if (correlation_id === null) return
   const { events } = yield* MigrationLedger.read(layout)
   const last = events.findLast((event) => event.correlation_id === correlation_id)
@@ -128,7 +124,7 @@ const undo = Effect.fnUntraced(function* (
   location: StoreLayout.StoreLocation,
   layout: StoreLayout.StoreLayout,
   found: Manifest.Manifest
-): Effect.fn.Return<void, Failure, Needs> {
+) {
   const reason = "the cutover was interrupted before it was verified"
   let manifest = found
   if (manifest.state === "MIGRATION_STAGING") {
@@ -155,7 +151,7 @@ const undo = Effect.fnUntraced(function* (
 const missing = Effect.fnUntraced(function* (
   location: StoreLayout.StoreLocation,
   source: NonNullable<Manifest.Manifest["source"]>
-): Effect.fn.Return<string | undefined, StoreIoError, Needs> {
+) {
   const file = (yield* Path.Path).resolve(location.directory, source.path)
   if (!isForeign(source.format)) return `${file} is no file of an earlier format`
   if (Option.isNone(yield* sizeOf(file))) return `${file} is missing`
@@ -169,7 +165,7 @@ const finishRollback = Effect.fnUntraced(function* (
   layout: StoreLayout.StoreLayout,
   manifest: Manifest.Manifest,
   marker: ActiveStore
-): Effect.fn.Return<void, StoreIoError, Needs> {
+) {
   if (manifest.state === "CHECKPOINTED" || manifest.state === "FAILED") {
     yield* stepManifest(layout, manifest, "ROLLED_BACK")
   } else if (manifest.state !== "ROLLED_BACK") return

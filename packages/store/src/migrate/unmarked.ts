@@ -90,7 +90,7 @@ export const activate = Effect.fnUntraced(function* (
 })
 
 /** Renames a damaged marker, so that its bytes are kept. */
-const keptAside = Effect.fnUntraced(function* (marker: string): Effect.fn.Return<void, StoreIoError, Needs> {
+const keptAside = Effect.fnUntraced(function* (marker: string) {
   for (let n = 1; ; n++) {
     const aside = `${marker}.damaged-${n}`
     if (Option.isNone(yield* sizeOf(aside))) return yield* renameDurably(marker, aside)

@@ -75,9 +75,9 @@ export const recover = Effect.fn("StoreRecovery.recover")(function* (
   if (uncounted !== undefined) {
     const last = tail.uncounted.at(-1)?.segment_seq
     repairs.push({
-      what: `manifest: older than the segments: ${uncounted.segment_seq} to ${last} sealed again`,
+      description: `manifest: older than the segments: ${uncounted.segment_seq} to ${last} sealed again`,
       // `settle` counts them.
-      mend: Effect.void
+      apply: Effect.void
     })
   }
   const index = yield* readIndex(layout, found, tail, repairs)
@@ -85,7 +85,7 @@ export const recover = Effect.fn("StoreRecovery.recover")(function* (
   yield* MigrationLedger.cutTorn(layout)
   // Recorded first: after a crash in between, the repair is done again and is not missing in the ledger.
   if (repairs.length > 0) yield* record(layout, found, tail.head, repairs)
-  yield* Effect.forEach(repairs, (repair) => repair.mend, { discard: true })
+  yield* Effect.forEach(repairs, (repair) => repair.apply, { discard: true })
   const indexBytes = yield* byteLengthOf(layout.offsets)
   const manifest = yield* settle(layout, found, tail, indexBytes)
   return {
@@ -94,7 +94,7 @@ export const recover = Effect.fn("StoreRecovery.recover")(function* (
     seqById: index.seqById,
     indexBytes,
     openSegment: tail.openSegment,
-    repairs: repairs.map((repair) => repair.what)
+    repairs: repairs.map((repair) => repair.description)
   }
 })
 
@@ -143,7 +143,7 @@ const settle = Effect.fnUntraced(function* (
   found: Manifest.Manifest,
   tail: OpenTail,
   indexBytes: number
-): Effect.fn.Return<Manifest.Manifest, StoreIoError, FileSystem.FileSystem | Path.Path> {
+) {
   let manifest = found
   if (manifest.state === "SEGMENT_SEALED") {
     const index = { byte_length: indexBytes, row_count: tail.head === undefined ? 0 : tail.head.entry_seq + 1 }
@@ -171,10 +171,7 @@ const counting = Effect.fnUntraced(function* (manifest: Manifest.Manifest, { row
 })
 
 /** Sealed segments never change, so another size is damage. */
-const checkSealed = Effect.fnUntraced(function* (
-  layout: StoreLayout,
-  manifest: Manifest.Manifest
-): Effect.fn.Return<void, StoreIoError | StoreDamaged, FileSystem.FileSystem> {
+const checkSealed = Effect.fnUntraced(function* (layout: StoreLayout, manifest: Manifest.Manifest) {
   for (const sealed of manifest.segments) {
     const path = layout.segment(sealed.segment_seq)
     const size = Option.getOrUndefined(yield* sizeOf(path))
@@ -193,11 +190,7 @@ const checkSealed = Effect.fnUntraced(function* (
 })
 
 /** Fails when manifest or header name another session. */
-const checkSession = Effect.fnUntraced(function* (
-  layout: StoreLayout,
-  manifest: Manifest.Manifest,
-  sessionId: string
-): Effect.fn.Return<void, StoreIoError | StoreDamaged, FileSystem.FileSystem> {
+const checkSession = Effect.fnUntraced(function* (layout: StoreLayout, manifest: Manifest.Manifest, sessionId: string) {
   const wrong = (path: string, found: string) =>
     new StoreDamaged({ path, byteOffset: 0, reason: otherSession(found, sessionId), invariant: "INV-007" })
   if (manifest.session_id !== sessionId) return yield* wrong(layout.manifest, manifest.session_id)
@@ -221,7 +214,7 @@ const record = Effect.fnUntraced(function* (
   head: Head | undefined,
   repairs: ReadonlyArray<Repair>
 ) {
-  const reason = repairs.map((repair) => repair.what).join("; ")
+  const reason = repairs.map((repair) => repair.description).join("; ")
   const digest = hash("sha256", `${head?.chain_hash ?? ""} ${reason}`, "hex").slice(0, 16)
   yield* MigrationLedger.append(layout, [
     {

@@ -42,8 +42,8 @@ export const readIndex = Effect.fnUntraced(function* (
   const { byteLength, damage, rowCount, seqById } = good
   if (damage !== undefined) {
     repairs.push({
-      what: `index: bytes ${byteLength} to ${size} cut off into quarantine: ${damage}`,
-      mend: Quarantine.cutOff(layout, layout.offsets, byteLength, size, damage)
+      description: `index: bytes ${byteLength} to ${size} cut off into quarantine: ${damage}`,
+      apply: Quarantine.cutOff(layout, layout.offsets, byteLength, size, damage)
     })
   }
   if (rowCount < frameCount) {
@@ -52,8 +52,8 @@ export const readIndex = Effect.fnUntraced(function* (
       if (sealed.last_entry_seq >= rowCount) yield* rowsOfSealed(layout, sealed, good.last, rowCount)
     }
     repairs.push({
-      what: `index: ${frameCount - rowCount} missing rows made from the segments, from entry_seq ${rowCount} on`,
-      mend: extendIndex(layout, manifest, tail, good)
+      description: `index: ${frameCount - rowCount} missing rows rebuilt from the segments, from entry_seq ${rowCount} on`,
+      apply: extendIndex(layout, manifest, tail, good)
     })
   }
   return { seqById, rowCount }
@@ -114,12 +114,7 @@ class GoodRows {
 }
 
 /** Reads the rows of an index file, a buffer at a time. */
-const readRows = Effect.fnUntraced(function* (
-  file: FileSystem.File,
-  path: string,
-  size: number,
-  good: GoodRows
-): Effect.fn.Return<void, StoreIoError | StoreDamaged> {
+const readRows = Effect.fnUntraced(function* (file: FileSystem.File, path: string, size: number, good: GoodRows) {
   let buffer = Buffer.allocUnsafe(Math.min(READ_BYTES, size))
   let rest = 0
   for (let base = 0; ;) {
@@ -149,7 +144,7 @@ const extendIndex = Effect.fnUntraced(function* (
   manifest: Manifest.Manifest,
   tail: OpenTail,
   { byteLength, last, rowCount, seqById }: GoodRows
-): Effect.fn.Return<void, StoreIoError | StoreDamaged, FileSystem.FileSystem | Path.Path> {
+) {
   const log = new AppendLog(yield* Path.Path, layout.offsets, byteLength, byteLength === 0)
   const put = Effect.fnUntraced(function* (rows: ReadonlyArray<OffsetRow.OffsetRow>) {
     for (const row of rows) seqById.set(detached(row.entry_id), row.entry_seq)
@@ -173,7 +168,7 @@ const rowsOfSealed = Effect.fnUntraced(function* (
   sealed: Manifest.SealedSegment,
   last: OffsetRow.OffsetRow | undefined,
   firstSeq: number
-): Effect.fn.Return<ReadonlyArray<OffsetRow.OffsetRow>, StoreIoError | StoreDamaged, FileSystem.FileSystem> {
+) {
   const path = layout.segment(sealed.segment_seq)
   const from = last?.segment_seq === sealed.segment_seq ? last.byte_offset + last.byte_length : 0
   const rows: Array<OffsetRow.OffsetRow> = []

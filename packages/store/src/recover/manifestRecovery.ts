@@ -66,17 +66,14 @@ export const rebuildManifest = Effect.fnUntraced(function* (
   })
   const kept = size === undefined ? Effect.void : Quarantine.keep(layout, layout.manifest, 0, size, error.reason)
   repairs.push({
-    what: `manifest: made again from the segments: ${error.reason}`,
-    mend: Effect.andThen(kept, writeManifest(layout, manifest))
+    description: `manifest: rebuilt from the segments: ${error.reason}`,
+    apply: Effect.andThen(kept, writeManifest(layout, manifest))
   })
   return manifest
 })
 
 /** Position of a segment's last whole frame; 0 when it has none. */
-const lastEntrySeq = Effect.fnUntraced(function* (
-  layout: StoreLayout,
-  segmentSeq: number | undefined
-): Effect.fn.Return<number, StoreIoError, FileSystem.FileSystem> {
+const lastEntrySeq = Effect.fnUntraced(function* (layout: StoreLayout, segmentSeq: number | undefined) {
   if (segmentSeq === undefined) return 0
   const path = layout.segment(segmentSeq)
   const size = yield* byteLengthOf(path)
@@ -97,14 +94,7 @@ const FORWARD: ReadonlySet<MigrationEvent.Phase> = new Set(["planned", "staged",
  * The migration that made a container: the one that its marker names, or else the newest in the ledger, which also has
  * those of earlier containers. Undefined for a session created in its store.
  */
-const lastMigration = Effect.fnUntraced(function* (
-  layout: StoreLayout,
-  sessionId: string
-): Effect.fn.Return<
-  { readonly event: MigrationEvent.MigrationEvent; readonly completed: boolean } | undefined,
-  StoreIoError | StoreDamaged,
-  FileSystem.FileSystem | Path.Path
-> {
+const lastMigration = Effect.fnUntraced(function* (layout: StoreLayout, sessionId: string) {
   const path = yield* Path.Path
   const location = { directory: path.dirname(layout.container), sessionId }
   // A container that is being built has no marker yet. A damaged marker is ignored.

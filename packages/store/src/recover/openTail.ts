@@ -81,8 +81,8 @@ export const readTail = Effect.fnUntraced(function* (
     }
     if (ended.damage !== undefined && size > ended.offset) {
       repairs.push({
-        what: `segment ${segmentSeq}: bytes ${ended.offset} to ${size} cut off into quarantine: ${ended.damage}`,
-        mend: Quarantine.cutOff(layout, path, ended.offset, size, ended.damage)
+        description: `segment ${segmentSeq}: bytes ${ended.offset} to ${size} cut off into quarantine: ${ended.damage}`,
+        apply: Quarantine.cutOff(layout, path, ended.offset, size, ended.damage)
       })
     }
     openSegment = { segmentSeq, byteLength: ended.offset, firstEntrySeq }

@@ -6,6 +6,6 @@ import { type StoreDamaged, type StoreIoError } from "../StoreError.ts"
 
 /** A description for the ledger, and the repair itself. */
 export interface Repair {
-  readonly what: string
-  readonly mend: Effect.Effect<void, StoreIoError | StoreDamaged, FileSystem.FileSystem | Path.Path>
+  readonly description: string
+  readonly apply: Effect.Effect<void, StoreIoError | StoreDamaged, FileSystem.FileSystem | Path.Path>
 }

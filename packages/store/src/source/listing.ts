@@ -11,7 +11,7 @@ import { containerRef, locationOf, superseded } from "./containers.ts"
 import { databasesBelow } from "./databasesBelow.ts"
 import { fileRef } from "./fileRef.ts"
 
-/** What containers tell about the sessions of a listing. */
+/** Facts from containers about the sessions of a listing. */
 interface Containers {
   /** Containers that are active stores. */
   readonly sessions: ReadonlyArray<SessionRef>

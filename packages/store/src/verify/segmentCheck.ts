@@ -77,7 +77,7 @@ const checkSegment = Effect.fnUntraced(function* (
   frames: FrameCheck,
   index: IndexCheck.IndexCursor,
   report: Report
-): Effect.fn.Return<Gap | undefined, StoreIoError, FileSystem.FileSystem> {
+) {
   if (sealed !== undefined && sealed.byte_length !== size) {
     const message = `a sealed segment has ${size} bytes in place of ${sealed.byte_length}`
     report("INV-005", path, Math.min(size, sealed.byte_length), message)

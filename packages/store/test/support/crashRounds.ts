@@ -34,8 +34,8 @@ export interface Killed {
   readonly moves: number
 }
 
-/** Starts a writer and kills it so many milliseconds after its first output. */
-export const killAfter = (directory: string, mode: "append" | "move", seed: number, ms: number) =>
+/** Starts a writer and kills it `ms` milliseconds after it printed so many lines. */
+export const killAfter = (directory: string, mode: "append" | "move", seed: number, lines: number, ms: number) =>
   Effect.promise(
     () =>
       new Promise<Killed>((resolve, reject) => {
@@ -46,15 +46,16 @@ export const killAfter = (directory: string, mode: "append" | "move", seed: numb
         let out = ""
         let errors = ""
         let isKilled = false
+        let isWaiting = true
         child.stderr.on("data", (chunk) => (errors += String(chunk)))
         child.stdout.on("data", (chunk) => {
-          if (out === "") {
-            setTimeout(() => {
-              isKilled = true
-              child.kill("SIGKILL")
-            }, ms)
-          }
           out += String(chunk)
+          if (!isWaiting || out.split("\n").length <= lines) return
+          isWaiting = false
+          setTimeout(() => {
+            isKilled = true
+            child.kill("SIGKILL")
+          }, ms)
         })
         child.on("error", reject)
         child.on("close", () => {

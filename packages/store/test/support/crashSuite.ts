@@ -28,7 +28,7 @@ export const powerCuts = ({ programs, random }: Suite): void => {
   for (const program of programs) {
     it.effect(`${program.name}: nothing acknowledged is lost`, () =>
       Effect.gen(function* () {
-        const budget = settings.crashStates({ test: 120, campaign: 100_000 })
+        const budget = settings.crashStates({ test: 120, campaign: 6000 })
         const found = yield* explore(program, { seed, budget, goesOnEvery: 20, sectorBytes: 128, byteCuts: 6 })
         say(program.name, found)
         assert.isAtLeast(found.states, Math.min(budget, 3 * found.boundaries))
@@ -55,7 +55,7 @@ export const powerCuts = ({ programs, random }: Suite): void => {
 
   it.effect("a power cut during the recovery from a power cut: the next recovery gives the same session", () =>
     Effect.gen(function* () {
-      const states = settings.crashStates({ test: 10, campaign: 100_000 })
+      const states = settings.crashStates({ test: 10, campaign: 6000 })
       const total = { recoveries: 0, states: 0 }
       for (const program of programs) yield* cutRecoveries(program, states, total)
       settings.note(

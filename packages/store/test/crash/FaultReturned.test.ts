@@ -9,10 +9,10 @@ import { assert, describe, it } from "@effect/vitest"
 import { Cause, Effect, Exit } from "effect"
 import * as CrashState from "@pi-sessions/testing/CrashState"
 import * as FaultyFileSystem from "@pi-sessions/testing/FaultyFileSystem"
-import { type Program, run } from "./support/crashExploring.ts"
-import * as crash from "./support/crashSession.ts"
-import * as settings from "./support/settings.ts"
-import * as workloads from "./support/crashWorkloads.ts"
+import { type Program, run } from "../support/crashExploring.ts"
+import * as crash from "../support/crashSession.ts"
+import * as settings from "../support/settings.ts"
+import * as workloads from "../support/crashWorkloads.ts"
 
 const { source } = workloads
 const withSource = crash.imageOf({ [source.path]: source.bytes })

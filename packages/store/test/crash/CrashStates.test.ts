@@ -3,9 +3,9 @@
  * read, verified and appended to; `support/crashSession.ts` has the conditions.
  */
 import { describe } from "@effect/vitest"
-import * as crash from "./support/crashSession.ts"
-import { powerCuts } from "./support/crashSuite.ts"
-import * as workloads from "./support/crashWorkloads.ts"
+import * as crash from "../support/crashSession.ts"
+import { powerCuts } from "../support/crashSuite.ts"
+import * as workloads from "../support/crashWorkloads.ts"
 
 const image = crash.imageOf()
 

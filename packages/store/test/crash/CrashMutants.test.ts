@@ -12,11 +12,11 @@ import type * as Path from "effect/Path"
 import { CrashFinding } from "@pi-sessions/testing/CrashExplorer"
 import * as DiskImage from "@pi-sessions/testing/DiskImage"
 import * as FaultyFileSystem from "@pi-sessions/testing/FaultyFileSystem"
-import { type Options, type Program, explore, run } from "./support/crashExploring.ts"
-import * as crash from "./support/crashSession.ts"
-import * as settings from "./support/settings.ts"
-import * as StoreLayer from "./support/storeLayer.ts"
-import * as workloads from "./support/crashWorkloads.ts"
+import { type Options, type Program, explore, run } from "../support/crashExploring.ts"
+import * as crash from "../support/crashSession.ts"
+import * as settings from "../support/settings.ts"
+import * as StoreLayer from "../support/storeLayer.ts"
+import * as workloads from "../support/crashWorkloads.ts"
 
 const { source } = workloads
 const withSource = crash.imageOf({ [source.path]: source.bytes })

@@ -1,2 +1,2 @@
 /** Every order of kinds of entries before a checkpoint. */
-import "./ReaderFaults.test.ts"
+import "./ReaderContext.test.ts"

@@ -3,9 +3,9 @@
  * entries, and of a second migration. The session is readable from the active store, and no byte of the source changes.
  */
 import { describe } from "@effect/vitest"
-import * as crash from "./support/crashSession.ts"
-import { powerCuts } from "./support/crashSuite.ts"
-import * as workloads from "./support/crashWorkloads.ts"
+import * as crash from "../support/crashSession.ts"
+import { powerCuts } from "../support/crashSuite.ts"
+import * as workloads from "../support/crashWorkloads.ts"
 
 const { source } = workloads
 const image = crash.imageOf({ [source.path]: source.bytes })
