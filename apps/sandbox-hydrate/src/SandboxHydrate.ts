@@ -13,11 +13,7 @@ import { SessionTarget } from "@pi-sessions/session-file/SessionTarget"
 import { basename, join } from "node:path"
 
 /** A setting is missing or wrong: exit status 2. */
-export class WrongUsage extends Schema.TaggedError<WrongUsage>()("WrongUsage", { text: Schema.String }) {
-  override get message(): string {
-    return this.text
-  }
-}
+export class WrongUsage extends Schema.TaggedError<WrongUsage>()("WrongUsage", { message: Schema.String }) {}
 
 /** A setting that must be one of `choices`. Default: the first. */
 const oneOf = <Choice extends string>(
@@ -27,7 +23,7 @@ const oneOf = <Choice extends string>(
 ): Effect.Effect<Choice, WrongUsage> => {
   const chosen = given === undefined ? choices[0] : choices.find((choice) => choice === given)
   return chosen === undefined
-    ? Effect.fail(new WrongUsage({ text: `${variable}=${JSON.stringify(given)} is none of ${choices.join(", ")}` }))
+    ? Effect.fail(new WrongUsage({ message: `${variable}=${JSON.stringify(given)} is none of ${choices.join(", ")}` }))
     : Effect.succeed(chosen)
 }
 
@@ -50,16 +46,16 @@ const settings = Config.all({
 export const hydrate = Effect.fn("SandboxHydrate.hydrate")(
   function* (_overrides: { readonly [variable: string]: string }) {
     const given = yield* settings.pipe(
-      Effect.mapError((error) => new WrongUsage({ text: error.message.replace(/\s+/g, " ") }))
+      Effect.mapError((error) => new WrongUsage({ message: error.message.replace(/\s+/g, " ") }))
     )
     const mode = yield* oneOf("SANDBOX_MODE", given.mode, MODES)
     const tools = yield* oneOf("SANDBOX_TOOLS", given.tools, TOOL_MODES)
     const ref = given.file ?? given.thread
     if (ref === undefined) {
-      return yield* new WrongUsage({ text: "which thread? Set ARBE_THREAD_ID, or give --thread ID or --file PATH" })
+      return yield* new WrongUsage({ message: "which thread? Set ARBE_THREAD_ID, or give --thread ID or --file PATH" })
     }
     if (given.file === undefined && given.url === undefined) {
-      return yield* new WrongUsage({ text: "where is the thread? Set ARBE_URL, or give --url URL or --file PATH" })
+      return yield* new WrongUsage({ message: "where is the thread? Set ARBE_URL, or give --url URL or --file PATH" })
     }
     const folder = given.thread ?? basename(ref).replace(/\.jsonl?$/, "")
     const target =

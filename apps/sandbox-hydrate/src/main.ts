@@ -19,7 +19,7 @@ const program = Effect.gen(function* () {
     process.stdout.write(HELP)
     return
   }
-  if (problem !== undefined) return yield* new WrongUsage({ text: `${problem}; see --help` })
+  if (problem !== undefined) return yield* new WrongUsage({ message: `${problem}; see --help` })
   const { path, cwd, mode, outcome, entries, warnings } = yield* hydrate(settings)
   for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`)
   const how = mode === "lossless" ? "byte for byte" : "by meaning"

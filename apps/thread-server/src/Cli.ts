@@ -46,13 +46,13 @@ const serve = Command.make(
       (token) => Redacted.value(token) !== ""
     )
     if (port < 0 || port > 65_535)
-      return yield* new UsageError({ text: `--port ${port}: a port is a number up to 65535` })
+      return yield* new UsageError({ message: `--port ${port}: a port is a number up to 65535` })
     const unusable = Option.flatMap(token, unusableToken)
     if (Option.isSome(unusable)) return yield* unusable.value
     if (Option.isNone(token)) {
       if (!ThreadHandlers.isLoopback(host)) {
         return yield* new UsageError({
-          text: `--host ${host}: without a token only this machine is served. Set ARBE_TOKEN to a secret of your choice`
+          message: `--host ${host}: without a token only this machine is served. Set ARBE_TOKEN to a secret of your choice`
         })
       }
       yield* Console.error("note: open to every program on this machine; set ARBE_TOKEN to ask for a token")
@@ -70,8 +70,8 @@ const serve = Command.make(
       )
     ).pipe(
       Effect.catchTags({
-        SqliteError: (error) => Effect.fail(new StartFailed({ text: error.message })),
-        ServeError: ({ cause }) => Effect.fail(new StartFailed({ text: cannotListen(host, port, cause) }))
+        SqliteError: (error) => Effect.fail(new StartFailed({ message: error.message })),
+        ServeError: ({ cause }) => Effect.fail(new StartFailed({ message: cannotListen(host, port, cause) }))
       })
     )
   })
@@ -97,12 +97,12 @@ const unusableToken = (token: Redacted.Redacted): Option.Option<UsageError> => {
   if (!/^[\x21-\x7e]+$/.test(text)) {
     const reason =
       "ARBE_TOKEN holds characters that no request can carry: only printable ASCII without spaces can be sent"
-    return Option.some(new UsageError({ text: `${reason}. ${remedy}` }))
+    return Option.some(new UsageError({ message: `${reason}. ${remedy}` }))
   }
   return text.length < SHORTEST_TOKEN
     ? Option.some(
         new UsageError({
-          text: `ARBE_TOKEN has ${text.length} characters; it must have at least ${SHORTEST_TOKEN}. ${remedy}`
+          message: `ARBE_TOKEN has ${text.length} characters; it must have at least ${SHORTEST_TOKEN}. ${remedy}`
         })
       )
     : Option.none()
@@ -139,7 +139,7 @@ const settings = Layer.mergeAll(
 export const run = (args: ReadonlyArray<string>) =>
   Command.runWith(serve, { version: VERSION })(args).pipe(
     Effect.catchTag("ShowHelp", (help) =>
-      help.errors.length === 0 ? Effect.void : Effect.fail(new UsageError({ text: "" }))
+      help.errors.length === 0 ? Effect.void : Effect.fail(new UsageError({ message: "" }))
     ),
     Effect.tapError((error) => (error.message === "" ? Effect.void : Console.error(`error: ${error.message}`))),
     Effect.provide(settings)

@@ -5,20 +5,14 @@ import * as Runtime from "effect/Runtime"
 import * as Schema from "effect/Schema"
 
 /** Wrong usage: exit code 2. */
-export class UsageError extends Schema.TaggedError<UsageError>()("UsageError", { text: Schema.String }) {
-  override get message(): string {
-    return this.text
-  }
+export class UsageError extends Schema.TaggedError<UsageError>()("UsageError", { message: Schema.String }) {
   override get [Runtime.errorExitCode](): number {
     return 2
   }
 }
 
 /** The server cannot start: exit code 1. */
-export class StartFailed extends Schema.TaggedError<StartFailed>()("StartFailed", { text: Schema.String }) {
-  override get message(): string {
-    return this.text
-  }
+export class StartFailed extends Schema.TaggedError<StartFailed>()("StartFailed", { message: Schema.String }) {
   override get [Runtime.errorExitCode](): number {
     return 1
   }

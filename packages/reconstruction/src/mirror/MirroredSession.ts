@@ -145,16 +145,18 @@ export class MirroredSession {
     return Effect.gen({ self: this }, function* () {
       const { source, fs, follower } = this.#services
       const { file, threadId } = this.#state
-      const found = yield* ThreadPosition.find(source, follower, this.#state, acknowledged)
+      const lineage = yield* ThreadPosition.lineageOf(source, this.#state)
+      const size = yield* FileStat.sizeOf(fs, file)
+      const found = yield* ThreadPosition.find(follower, lineage, this.#state, acknowledged)
       const { missing } = found
       if (missing !== undefined && missing === this.#missing) {
-        const reason = `thread ${threadId} lacks ${missing}, although its server acknowledges that entry each time`
-        return yield* new Refused({ threadId, reason })
+        const message = `thread ${threadId} lacks ${missing}, although its server acknowledges that entry each time`
+        return yield* new Refused({ threadId, message })
       }
       this.#missing = missing
       this.#state = found.state
       this.#placed = true
-      this.#copiedUntil = found.isHeld && missing === undefined ? 0 : yield* FileStat.sizeOf(fs, file)
+      this.#copiedUntil = found.isHeld && missing === undefined ? 0 : size
       yield* this.save
     })
   }

@@ -17,12 +17,11 @@ export interface ThreadPosition {
 
 /** Finds where the file of `state` continues. The server has acknowledged lines up to `acknowledged`. */
 export const find = Effect.fnUntraced(function* (
-  source: ThreadSource["Service"],
   follower: SessionFollower,
+  lineage: LosslessHydration.Lineage | undefined,
   state: FollowState,
   acknowledged: FollowState
 ): Effect.fn.Return<ThreadPosition, MirrorTrouble> {
-  const lineage = yield* lineageOf(source, state)
   if (lineage === undefined) {
     const start = initial(acknowledged, acknowledged.generation)
     return { state: start, missing: acknowledged.seq > start.seq ? rawId(start, 0) : undefined, isHeld: false }
@@ -36,7 +35,7 @@ export const find = Effect.fnUntraced(function* (
 })
 
 /** What the thread holds of the session, in its highest generation. */
-const lineageOf = (source: ThreadSource["Service"], { threadId, sessionId }: FollowState) =>
+export const lineageOf = (source: ThreadSource["Service"], { threadId, sessionId }: FollowState) =>
   source.thread(threadId).pipe(
     Effect.map((thread) => LosslessHydration.choose(withoutForeignLines(thread, threadId), sessionId)),
     Effect.catchIf(
