@@ -18,6 +18,7 @@ import { type LocalModel } from "./model/LocalModel.ts"
 import { Unlearnable } from "./model/LossMask.ts"
 import { QualityPredicate } from "@pi-sessions/samples/QualityPredicate"
 import { type SessionBudget } from "@pi-sessions/core/SessionBudget"
+import { type Reasoning } from "@pi-sessions/samples/Reasoning"
 import { type Split } from "./Split.ts"
 import { ToolsSource } from "@pi-sessions/samples/ToolDefinition"
 import { SampleContext, SampleStart, SystemSource, type TrainingSample } from "@pi-sessions/samples/TrainingSample"
@@ -226,8 +227,16 @@ export interface WholeSession {
     sourcePath: string,
     budget?: SessionBudget
   ) => WrittenSession
-  /** Reads it again. */
-  readonly validate: (bytes: Uint8Array) => Result.Result<unknown, { readonly message: string }>
+  /** Parses a file of output and checks it. */
+  readonly validate: (bytes: Uint8Array) => Result.Result<unknown, BrokenSession>
+}
+
+/** A file that Pi would not open, or that holds what it must not. */
+export interface BrokenSession {
+  /** From 1. */
+  readonly line: number
+  readonly byteOffset: number
+  readonly message: string
 }
 
 export interface WrittenSession {
@@ -239,34 +248,50 @@ export interface WrittenSession {
   readonly dropped: DropCounts
 }
 
-/** A way to write samples. */
+/**
+ * The descriptor of a format: all that the rest of the program knows about it. Programs ask these fields; only a format's
+ * own module compares its name.
+ */
 export interface SampleFormat<S> {
   readonly name: FormatName
-  /** Cuts a sample into the pieces that the format, or its model, prescribes; each is projected for itself. */
+  /** One sentence of the dataset's card: what the trainer has to be configured with. */
+  readonly trainer: string
+  /** Tags that the dataset's card has beside the common ones. */
+  readonly cardTags?: ReadonlyArray<string>
+  /** Its samples are preference pairs, which are found among all branches of a session. */
+  readonly isPairs?: true
+  /** Its lines can name files of images. */
+  readonly takesImages?: true
+  /** It has lines only where a model is given. */
+  readonly needsModel?: true
+  /** What becomes of thinking unless the user chooses. Default: "all". */
+  readonly reasoning?: Reasoning
+  /** Cuts a sample into the pieces that the format or its model prescribes. Each piece is projected by itself. */
   readonly divide?: (sample: TrainingSample, options?: ProjectOptions) => ReadonlyArray<TrainingSample>
   readonly project: (sample: TrainingSample, options?: ProjectOptions) => Projection<S>
   /**
-   * Whether texts come into the line as they are, each as a string of JSON, and neither `project` nor `validate` looks at
-   * what a long one says. Then long ones may be set aside while a line is made, see SessionOutline.ts of core.
+   * Texts come into the line unchanged, each as a JSON string, and neither `project` nor `validate` reads a long one.
+   * Then long texts are set aside while a line is made, see SessionOutline.ts of core.
    */
   readonly passesTexts?: true
-  /** Reads a line of output again and checks the format's rules. */
+  /** Parses a line of output and checks the format's rules. */
   readonly validate: (line: string) => Result.Result<S, InvalidSample>
-  /** The files a line goes to, where the format prescribes their names. */
+  /** The files of a line, where the format prescribes their names. */
   readonly fileNames?: (line: { readonly split: Split; readonly role: GasTown.Role }) => ReadonlyArray<string>
-  /** A line for each session, and its file, made of the samples that came into the dataset. */
+  /** A file with one line for each session, made of the session's samples in the dataset. */
   readonly sessions?: {
     readonly fileName: string
     readonly lineOf: (samples: readonly [TrainingSample, ...ReadonlyArray<TrainingSample>]) => string
   }
   /**
-   * Takes sessions whole: a file each. Its lines are not written; what they would be decides which sessions are taken.
+   * Each session becomes one file. Then no lines are written, but a session is in the dataset only when it would have
+   * lines.
    */
   readonly wholeSession?: WholeSession
-  /** What its lines are put into at the end of a run, where they do not stay lines. */
+  /** The file type that lines are converted to at the end of a run. Default: JSONL. */
   readonly container?: SampleContainer
-  /** What stands beside the data. */
+  /** Files beside the data, for the trainer. */
   readonly sidecars?: (files: ReadonlyArray<DataFile>) => ReadonlyArray<Sidecar>
-  /** Reads the sidecars again and checks the rules that no line can break alone. Gives notes: what may be, and matters. */
+  /** Parses the sidecars and checks the rules that concern several lines. Succeeds with notes for people. */
   readonly validateDataset?: (dataset: Dataset) => Result.Result<ReadonlyArray<string>, InvalidDataset>
 }
