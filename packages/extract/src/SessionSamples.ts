@@ -15,6 +15,7 @@ import * as EntryFates from "@pi-sessions/samples/EntryFates"
 import { type SampleOptions } from "./ExtractOptions.ts"
 import { type ReportRow, type SampleDropReason } from "./ExtractReport.ts"
 import { type LocalModel } from "@pi-sessions/formats/model/LocalModel"
+import { FORMATS } from "@pi-sessions/formats/Formats"
 import { type DatasetFile } from "@pi-sessions/formats/Sample"
 import type * as SampleCut from "@pi-sessions/samples/SampleCut"
 import * as SessionBudget from "@pi-sessions/core/SessionBudget"
@@ -23,8 +24,9 @@ import { failedRow } from "./plan/SessionSurvey.ts"
 import { type ToldContexts } from "@pi-sessions/samples/ToldContexts"
 import { type TrainingSample } from "@pi-sessions/samples/TrainingSample"
 import { type Turn } from "@pi-sessions/samples/Turn"
-import { redactorOf } from "./parts/WorkerPool.ts"
-import { type KnownLines, type Piece, branchesOf, cutOf, ofCut, toLines } from "./parts/sessionLines.ts"
+import { branchesOf, cutOf, ofCut } from "./parts/cutSession.ts"
+import { redactorOf } from "./parts/redactorOf.ts"
+import { type KnownLines, type Piece, toLines } from "./parts/sessionLines.ts"
 import * as TurnOrigin from "@pi-sessions/samples/TurnOrigin"
 
 /** A turn of a sample with the entries that it was made of. */
@@ -238,7 +240,7 @@ const unkeptOf = ({
       if (reasons.has(entry)) continue
       if (row.outcome !== "kept" && samples.length === 0) reasons.set(entry, row.outcome)
       else if (!taken.has(at) && refusal !== undefined) reasons.set(entry, refusal)
-      else if (options.format === "dpo") reasons.set(entry, "no_pair")
+      else if (FORMATS[options.format].isPairs === true) reasons.set(entry, "no_pair")
       else reasons.set(entry, cutAway(targets.has(entry), options))
     }
   }

@@ -18,7 +18,8 @@ import { type SampleOptions } from "../src/ExtractOptions.ts"
 import { FORMATS } from "@pi-sessions/formats/Formats"
 import { Placeholders } from "@pi-sessions/redaction/Placeholders"
 import { Redactor } from "@pi-sessions/redaction/Redactor"
-import { cutSession, toLines } from "../src/parts/sessionLines.ts"
+import { cutSession } from "../src/parts/cutSession.ts"
+import { toLines } from "../src/parts/sessionLines.ts"
 import { assistant, call, chain, image, message, result, text, user } from "@pi-sessions/samples/test/sessions"
 
 const HEADS: { readonly [kind: string]: ReadonlyArray<number> } = {

@@ -15,7 +15,8 @@ import { type SampleOptions } from "../src/ExtractOptions.ts"
 import { type FormatName } from "@pi-sessions/formats/FormatName"
 import { Placeholders } from "@pi-sessions/redaction/Placeholders"
 import { Redactor } from "@pi-sessions/redaction/Redactor"
-import { type CutSession, cutOf, cutSession, ofCut, toLines } from "../src/parts/sessionLines.ts"
+import { type CutSession, cutOf, cutSession, ofCut } from "../src/parts/cutSession.ts"
+import { toLines } from "../src/parts/sessionLines.ts"
 import { SAMPLE_FORMATS } from "@pi-sessions/formats/test/formats"
 
 type Random = SeededRandom.SeededRandom

@@ -16,7 +16,8 @@ import * as LooseFile from "../files/LooseFile.ts"
 import * as LinesFile from "../files/LinesFile.ts"
 import { SharedSign } from "./SharedSign.ts"
 import { type Look, type Question } from "../plan/SessionSurvey.ts"
-import { type Kin, type WorkSettings, here } from "./WorkerPool.ts"
+import * as LocalWorkers from "./localWorkers.ts"
+import { type Kin, type WorkSettings } from "./WorkerPool.ts"
 
 /** What a thread is asked. */
 export type Request =
@@ -39,7 +40,7 @@ export const serve = Effect.fn("ExtractThread.serve")(function* (
   const source = yield* SessionSource
   const path = yield* Path.Path
   const sign = new SharedSign(signMemory)
-  const workers = here(source, settings, sign)
+  const workers = LocalWorkers.make(source, settings, sign)
   const requests = yield* Queue.unbounded<Request>()
   port.on("message", (request: Request) => Queue.offerUnsafe(requests, request))
   const spools = new Map<string, LinesFile.LinesFile>()

@@ -14,7 +14,7 @@ import { SessionSource } from "@pi-sessions/session-file/SessionSource"
 import { type Reply, type Request } from "./ExtractThread.ts"
 import { type ReportRow } from "../ExtractReport.ts"
 import { Look, rowOf } from "../plan/SessionSurvey.ts"
-import { type Kin, WorkerPool, type WorkSettings, type Workers, here } from "./WorkerPool.ts"
+import { type Kin, WorkerPool, type WorkSettings, type Workers, local } from "./WorkerPool.ts"
 import { type ThreadStopped, WorkerThread } from "./WorkerThread.ts"
 
 export interface ThreadOptions {
@@ -58,7 +58,7 @@ export const layer = (options: ThreadOptions) =>
           const worth = settings.model === undefined ? WORTH_THREADS : WORTH_THREADS_WITH_MODEL
           const count = threads ?? (bytes < worth ? 1 : Math.min(Os.availableParallelism(), THREADS_MAX))
           const isHere = count <= 1 && bytes < WORTH_WATCHING && sessionSeconds === undefined
-          return isHere ? Effect.succeed(here(source, settings)) : open(options, settings, Math.max(1, count))
+          return isHere ? local(source, settings) : open(options, settings, Math.max(1, count))
         }
       })
     )
