@@ -5,6 +5,7 @@ import { Effect, Layer } from "effect"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import * as process from "node:process"
+import * as Dose from "@pi-sessions/testing/Dose"
 import * as ClaudeCodeSession from "@pi-sessions/core/ClaudeCodeSession"
 import * as Session from "@pi-sessions/core/Session"
 import * as ClaudeCodeSource from "@pi-sessions/session-file/ClaudeCodeSource"
@@ -20,8 +21,8 @@ import { assistant, call, chain, result, text, user } from "@pi-sessions/samples
 
 const FIXTURES = Path.resolve(import.meta.dirname, "../../../fixtures/claude-code")
 const GOLDEN = new URL("golden/claude-code.jsonl", import.meta.url)
-const SEEDS = Number(process.env["PI_SESSIONS_WALKS"] || 40) * 5
-const FIRST_SEED = Number(process.env["PI_SESSIONS_SEED"] || 1)
+const SEEDS = Dose.of("PI_SESSIONS_WALKS", { test: 40, campaign: 1000 })
+const FIRST_SEED = Dose.firstSeed()
 
 const sessionOf = (transcript: string): Session.Session => {
   const session = ClaudeCodeSession.fromLines(Session.readText(transcript).lines)

@@ -5,6 +5,7 @@ import { Effect, Layer } from "effect"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import * as process from "node:process"
+import * as Dose from "@pi-sessions/testing/Dose"
 import { type Json, type JsonObject, isArray, isObject, objectAt, stringAt } from "@pi-sessions/core/Json"
 import { SessionSource } from "@pi-sessions/session-file/SessionSource"
 import * as PiVersion from "@pi-sessions/testing/PiVersion"
@@ -12,8 +13,8 @@ import * as SessionWalk from "@pi-sessions/testing/SessionWalk"
 import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import { Extract } from "../src/Extract.ts"
 
-const WALKS = Number(process.env["PI_SESSIONS_WALKS"] || 10)
-const FIRST_SEED = Number(process.env["PI_SESSIONS_SEED"] || 1)
+const WALKS = Dose.of("PI_SESSIONS_WALKS", { test: 4, campaign: 100 })
+const FIRST_SEED = Dose.firstSeed()
 
 /** A line of `messages`, as plain JSON. */
 interface Line {

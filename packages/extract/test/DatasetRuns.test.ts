@@ -4,6 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Layer } from "effect"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
+import * as Dose from "@pi-sessions/testing/Dose"
 import { SessionFileError } from "@pi-sessions/session-file/SessionFileError"
 import { type SessionRef, SessionSource } from "@pi-sessions/session-file/SessionSource"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
@@ -35,7 +36,7 @@ const withImage = (one: Made, at: number): Made => {
 const workbench = Effect.gen(function* () {
   const root = yield* memoryFolder
   const folder = Path.join(root, "sessions")
-  const made = generate(60, 7).map(withImage)
+  const made = generate(30, 7).map(withImage)
   write(folder, made)
   const read: Array<string> = []
   const failing = new Set<string>()
@@ -103,6 +104,8 @@ const append = (folder: string, { id, lines }: Made): void => {
   Fs.appendFileSync(Path.join(folder, `${id}.jsonl`), `${asked}\n${entry("answered", "asked", answer)}\n`)
 }
 
+const ROUNDS = Dose.of("PI_SESSIONS_ROUNDS", { test: 5, campaign: 50 })
+
 const FORMATS: ReadonlyArray<FormatName> = ["messages", "lora-forge", "pi"]
 
 describe("a run that remembers", () => {
@@ -110,7 +113,7 @@ describe("a run that remembers", () => {
     Effect.gen(function* () {
       const { ledger, options, read, run } = yield* workbench
       const first = yield* run("out", { ledger })
-      assert.isAbove(read.length, 20)
+      assert.isAbove(read.length, 10)
       read.length = 0
       const { out } = options("out")
       const before = Fs.readdirSync(out).map((name) => [name, Fs.statSync(Path.join(out, name)).mtimeMs])
@@ -123,7 +126,7 @@ describe("a run that remembers", () => {
       )
       // Other settings are another dataset.
       yield* run("out", { ledger, minTurns: 5 })
-      assert.isAbove(read.length, 20)
+      assert.isAbove(read.length, 10)
     })
   )
 
@@ -132,7 +135,7 @@ describe("a run that remembers", () => {
       const { folder, ledger, made, options, read, run } = yield* workbench
       const random = SeededRandom.make(11)
       let saved = 0
-      for (let round = 0; round < 6; round++) {
+      for (let round = 0; round < ROUNDS; round++) {
         read.length = 0
         yield* run("out", { ledger, format })
         const incremental = read.length
@@ -160,7 +163,7 @@ describe("a run that remembers", () => {
           Fs.writeFileSync(train, Fs.readFileSync(train, "utf8").replaceAll("w1", "v1"))
         }
       }
-      assert.isAbove(saved, 60)
+      assert.isAbove(saved, 30)
     })
   )
 
@@ -171,9 +174,9 @@ describe("a run that remembers", () => {
       const all = read.length
       read.length = 0
       const reached = { count: 0 }
-      const hold = Effect.suspend(() => (++reached.count > 40 ? Effect.never : Effect.void))
+      const hold = Effect.suspend(() => (++reached.count > 20 ? Effect.never : Effect.void))
       const fiber = yield* Effect.forkChild(run("out", { onProgress: () => hold }))
-      while (reached.count <= 40) yield* Effect.sleep("5 millis")
+      while (reached.count <= 20) yield* Effect.sleep("5 millis")
       const exit = yield* Effect.andThen(Fiber.interrupt(fiber), Fiber.await(fiber))
       assert.isTrue(Exit.hasInterrupts(exit))
       const folders = Fs.readdirSync(Path.join(root, "out"))
@@ -230,10 +233,10 @@ describe("a run that remembers", () => {
         while (reached.count <= count) yield* Effect.sleep("5 millis")
         yield* Effect.andThen(Fiber.interrupt(fiber), Fiber.await(fiber))
       })
-      yield* stopAt(45)
+      yield* stopAt(24)
       // Before it has written anything, and after a part of what is there already.
       yield* stopAt(0)
-      yield* stopAt(20)
+      yield* stopAt(10)
       read.length = 0
       yield* run("out")
       assert.isBelow(read.length, all / 2)
@@ -268,7 +271,7 @@ describe("a run that remembers", () => {
     Effect.gen(function* () {
       const { root, run } = yield* workbench
       const exit = yield* Effect.exit(
-        run("out", { onProgress: ({ done }) => (done > 40 ? Effect.die("enough") : Effect.void) })
+        run("out", { onProgress: ({ done }) => (done > 20 ? Effect.die("enough") : Effect.void) })
       )
       assert.isTrue(Exit.isFailure(exit))
       assert.deepStrictEqual(Fs.readdirSync(Path.join(root, "out")), [])
@@ -291,7 +294,7 @@ describe("shards of a plan", () => {
       const extract = yield* service
       yield* run("whole", layout)
       const plan = Path.join(root, "plan.json")
-      for (const of of [1, 2, 7]) {
+      for (const of of Dose.isCampaign() ? [1, 2, 7] : [1, 5]) {
         yield* extract.plan(options(`joined-${of}`, layout), plan)
         const shards = Array.from({ length: of }, (_, at) => Path.join(root, `shards-${of}`, String(at + 1)))
         // In any order, and some twice, as a machine that failed is asked again.

@@ -7,6 +7,7 @@ import * as ChildProcess from "node:child_process"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import * as process from "node:process"
+import * as Dose from "@pi-sessions/testing/Dose"
 import { type Json, type JsonObject } from "@pi-sessions/core/Json"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import { SessionFileError } from "@pi-sessions/session-file/SessionFileError"
@@ -19,8 +20,9 @@ import { fixtureSamples, linesOf } from "@pi-sessions/formats/test/formats"
 
 const { flag, int, json, list, optional, struct, text } = ParquetFile
 
-const FLIPS = Number(process.env["PI_SESSIONS_FLIPS"] || 400)
-const FIRST_SEED = Number(process.env["PI_SESSIONS_SEED"] || 1)
+const ROWS = Dose.of("PI_SESSIONS_WALKS", { test: 15, campaign: 1000 })
+const FLIPS = Dose.of("PI_SESSIONS_FLIPS", { test: 100, campaign: 20000 })
+const FIRST_SEED = Dose.firstSeed()
 
 const linesIn = (file: string) =>
   Stream.runCollect(ParquetFile.readLines(file)).pipe(
@@ -171,7 +173,7 @@ describe("a Parquet file", () => {
   it.live("holds rows of every kind of column, whatever they say", () =>
     Effect.gen(function* () {
       const folder = yield* memoryFolder
-      for (let seed = 1; seed <= 60; seed++) {
+      for (let seed = FIRST_SEED; seed < FIRST_SEED + ROWS; seed++) {
         const random = SeededRandom.make(seed)
         const lines = Array.from({ length: random.int(30) }, () => JSON.stringify(randomRow(random)))
         const { target } = yield* written(folder, String(seed), lines, COLUMNS)
@@ -198,7 +200,7 @@ describe("a Parquet file", () => {
       const folder = yield* memoryFolder
       const random = SeededRandom.make(7)
       // One line is larger than a row group may be.
-      const sizes = [...Array.from({ length: 90 }, () => 200_000 + random.int(500_000)), 20 << 20, 10]
+      const sizes = [...Array.from({ length: 45 }, () => 200_000 + random.int(500_000)), 10 << 20, 10]
       const lines = sizes.map((size, at) => JSON.stringify({ word: String(at), body: "ab c".repeat(size / 4) }))
       const columns = { word: text, body: text }
       const { made, target } = yield* written(folder, "large", lines, columns)

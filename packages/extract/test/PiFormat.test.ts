@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
-import * as process from "node:process"
+import * as Dose from "@pi-sessions/testing/Dose"
 import { type Json, type JsonObject, isArray, isObject } from "@pi-sessions/core/Json"
 import * as Session from "@pi-sessions/core/Session"
 import * as HermeticPi from "@pi-sessions/testing/HermeticPi"
@@ -31,8 +31,8 @@ import {
   user
 } from "@pi-sessions/samples/test/sessions"
 
-const WALKS = Number(process.env["PI_SESSIONS_WALKS"] || 8)
-const FIRST_SEED = Number(process.env["PI_SESSIONS_SEED"] || 1)
+const WALKS = Dose.of("PI_SESSIONS_WALKS", { test: 3, campaign: 100 })
+const FIRST_SEED = Dose.firstSeed()
 const FIXTURES = new URL("../../../fixtures/", import.meta.url)
 
 const placeholders = new Placeholders("a key of this test")

@@ -2,9 +2,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import * as Fs from "node:fs"
-import * as process from "node:process"
 import * as Schema from "effect/Schema"
 import * as SchemaParser from "effect/SchemaParser"
+import * as Dose from "@pi-sessions/testing/Dose"
 import * as Session from "@pi-sessions/core/Session"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import * as SessionWalk from "@pi-sessions/testing/SessionWalk"
@@ -21,8 +21,8 @@ import { SAMPLE_FORMATS } from "@pi-sessions/formats/test/formats"
 
 type Random = SeededRandom.SeededRandom
 
-const WALKS = Number(process.env["PI_SESSIONS_WALKS"] || 10)
-const SEED = Number(process.env["PI_SESSIONS_SEED"] || 1)
+const WALKS = Dose.of("PI_SESSIONS_WALKS", { test: 3, campaign: 100 })
+const SEED = Dose.firstSeed()
 
 const pieces = [
   "what a tool printed, line after line ",

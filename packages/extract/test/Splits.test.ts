@@ -6,6 +6,7 @@ import { createHash } from "node:crypto"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import * as process from "node:process"
+import * as Dose from "@pi-sessions/testing/Dose"
 import { type JsonObject } from "@pi-sessions/core/Json"
 import { SessionSource } from "@pi-sessions/session-file/SessionSource"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
@@ -17,7 +18,7 @@ import * as Splits from "../src/plan/Splits.ts"
 import { type Made, generate, wordOf, words, write } from "@pi-sessions/samples/test/manySessions"
 import * as Sessions from "@pi-sessions/samples/test/sessions"
 
-const SESSIONS = Number(process.env["PI_SESSIONS_FUZZ"] || 1000)
+const SESSIONS = Dose.of("PI_SESSIONS_FUZZ", { test: 300, campaign: 20000 })
 
 const run = (sessions: string, out: string, options: Partial<ExtractOptions> = {}) =>
   Effect.flatMap(Extract, (extract) =>

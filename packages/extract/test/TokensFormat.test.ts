@@ -5,6 +5,7 @@ import { Effect, Layer, Result } from "effect"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import * as process from "node:process"
+import * as Dose from "@pi-sessions/testing/Dose"
 import { type Json, isArray } from "@pi-sessions/core/Json"
 import * as Session from "@pi-sessions/core/Session"
 import { SessionSource } from "@pi-sessions/session-file/SessionSource"
@@ -33,8 +34,8 @@ import {
 
 const GOLDEN = new URL("golden/", import.meta.url)
 const WRITE = process.env["PI_SESSIONS_WRITE_GOLDEN"] === "1"
-const WALKS = Number(process.env["PI_SESSIONS_WALKS"] || 12)
-const FIRST_SEED = Number(process.env["PI_SESSIONS_SEED"] || 1)
+const WALKS = Dose.of("PI_SESSIONS_WALKS", { test: 4, campaign: 100 })
+const FIRST_SEED = Dose.firstSeed()
 
 const golden = (name: string, text: string): string => {
   const file = new URL(name, GOLDEN)
