@@ -1,4 +1,4 @@
-/** One dataset, however it came to be: in one run, over several, from shards. The oracle is a run that makes all anew. */
+/** One run, incremental runs and shards give the same dataset. The oracle is a run without a ledger. */
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Layer } from "effect"
@@ -32,7 +32,7 @@ const withImage = (one: Made, at: number): Made => {
   return { ...one, lines }
 }
 
-/** A folder of sessions, and the service over it, which tells what it read whole. */
+/** A folder of sessions, and the service over it, which records the sessions that it reads. */
 const workbench = Effect.gen(function* () {
   const root = yield* memoryFolder
   const folder = Path.join(root, "sessions")
@@ -108,8 +108,8 @@ const ROUNDS = Dose.of("PI_SESSIONS_ROUNDS", { test: 5, campaign: 50 })
 
 const FORMATS: ReadonlyArray<FormatName> = ["messages", "lora-forge", "pi"]
 
-describe("a run that remembers", () => {
-  it.live("does nothing where nothing has changed", () =>
+describe("a run with a ledger", () => {
+  it.live("does nothing when nothing has changed", () =>
     Effect.gen(function* () {
       const { ledger, options, read, run } = yield* workbench
       const first = yield* run("out", { ledger })
@@ -124,13 +124,13 @@ describe("a run that remembers", () => {
         Fs.readdirSync(out).map((name) => [name, Fs.statSync(Path.join(out, name)).mtimeMs]),
         before
       )
-      // Other settings are another dataset.
+      // Other settings give another dataset.
       yield* run("out", { ledger, minTurns: 5 })
       assert.isAbove(read.length, 10)
     })
   )
 
-  it.live.each(FORMATS)("makes only what changed, as %s, and the same bytes as one that makes all", (format) =>
+  it.live.each(FORMATS)("makes only parts that changed, and the same bytes as a fresh run: %s", (format) =>
     Effect.gen(function* () {
       const { folder, ledger, made, options, read, run } = yield* workbench
       const random = SeededRandom.make(11)
@@ -140,7 +140,7 @@ describe("a run that remembers", () => {
         yield* run("out", { ledger, format })
         const incremental = read.length
         read.length = 0
-        // Splits that were recorded stay, so the other one has to know them.
+        // Recorded splits stay, so the fresh run has to know them.
         Fs.mkdirSync(options("fresh").out, { recursive: true })
         const splits = Path.join(options("out").out, "splits.json")
         const report = Path.join(options("fresh").out, "report.json")
@@ -154,7 +154,7 @@ describe("a run that remembers", () => {
         if (target !== undefined && Fs.existsSync(Path.join(folder, `${target.id}.jsonl`))) append(folder, target)
         if (round === 1) write(folder, generate(5, 8))
         if (round === 2) without(made, folder, 3)
-        // Somebody edits the data: it is made anew, not copied.
+        // Edited data is made again, not copied.
         if (round === 3) {
           const name = [...contents(options("out").out).keys()].find((name) =>
             /train[^/]*\.jsonl$|^train\//u.test(name)
@@ -167,7 +167,7 @@ describe("a run that remembers", () => {
     })
   )
 
-  it.live("goes on where an interrupted one stopped", () =>
+  it.live("continues an interrupted run", () =>
     Effect.gen(function* () {
       const { options, read, root, run } = yield* workbench
       yield* run("whole")
@@ -194,13 +194,13 @@ describe("a run that remembers", () => {
     })
   )
 
-  it.live("goes on where one stopped while its files got their names", () =>
+  it.live("repairs an interrupted publication", () =>
     Effect.gen(function* () {
       const { folder, made, options, run } = yield* workbench
       yield* run("out", { format: "pi" })
       for (const one of made) append(folder, one)
       yield* run("whole", { format: "pi" })
-      // As a kill leaves it: the marker, some of the new files, the old report.
+      // The state after a kill: the marker, some of the new files, no report.
       const { out } = options("out")
       const names = ["train/new.jsonl", "../outside.jsonl", "splits.json"]
       Fs.writeFileSync(
@@ -221,7 +221,7 @@ describe("a run that remembers", () => {
     })
   )
 
-  it.live("loses nothing of what a second interruption finds", () =>
+  it.live("keeps the parts of the first run when a second one is interrupted", () =>
     Effect.gen(function* () {
       const { options, read, run } = yield* workbench
       yield* run("whole")
@@ -234,7 +234,7 @@ describe("a run that remembers", () => {
         yield* Effect.andThen(Fiber.interrupt(fiber), Fiber.await(fiber))
       })
       yield* stopAt(24)
-      // Before it has written anything, and after a part of what is there already.
+      // Before anything is written, and after a part of what is there already.
       yield* stopAt(0)
       yield* stopAt(10)
       read.length = 0
@@ -244,7 +244,7 @@ describe("a run that remembers", () => {
     })
   )
 
-  it.live("reads again what could not be read", () =>
+  it.live("tries unreadable sessions again", () =>
     Effect.gen(function* () {
       const { failing, ledger, made, options, read, root, run, service } = yield* workbench
       const extract = yield* service
@@ -252,7 +252,7 @@ describe("a run that remembers", () => {
       failing.add(`${made[0]?.id}.jsonl`)
       const broken = yield* run("out", { ledger })
       assert.strictEqual(broken.files.unreadable, 1)
-      // A shard says so, and the dataset that it is joined to.
+      // Shards and merged datasets report it too.
       const plan = Path.join(root, "plan.json")
       yield* extract.plan(options("joined"), plan)
       yield* extract.shard(options("shard"), plan, { shard: 1, of: 1 })
@@ -297,7 +297,7 @@ describe("shards of a plan", () => {
       for (const of of Dose.isCampaign() ? [1, 2, 7] : [1, 5]) {
         yield* extract.plan(options(`joined-${of}`, layout), plan)
         const shards = Array.from({ length: of }, (_, at) => Path.join(root, `shards-${of}`, String(at + 1)))
-        // In any order, and some twice, as a machine that failed is asked again.
+        // In any order, and one twice, as after the failure of a machine.
         for (const [at, out] of [...shards.entries()].reverse().concat([[0, shards[0] ?? ""]])) {
           yield* extract.shard(options("", { ...layout, out }), plan, { shard: at + 1, of })
         }
@@ -307,7 +307,7 @@ describe("shards of a plan", () => {
     })
   )
 
-  it.live("are made anew where they are damaged, and name nothing outside of their directories", () =>
+  it.live("are refused when they are damaged or name files outside of their directories", () =>
     Effect.gen(function* () {
       const { options, root, run, service } = yield* workbench
       const extract = yield* service
@@ -323,16 +323,16 @@ describe("shards of a plan", () => {
       Fs.appendFileSync(Path.join(directories[0] ?? "", first), "{}\n")
       assert.include((yield* Effect.flip(merge)).message, "make the shard anew")
       yield* shard(1)
-      const told = Path.join(directories[1] ?? "", "shard.jsonl")
-      const text = Fs.readFileSync(told, "utf8")
+      const listed = Path.join(directories[1] ?? "", "shard.jsonl")
+      const text = Fs.readFileSync(listed, "utf8")
       for (const evil of ["../../victim", "train/../../victim", "/etc/victim", ".hidden", "a\\\\..\\\\b"]) {
-        Fs.writeFileSync(told, text.replace(/"(name|placed)":"[^"]*"/gu, `"$1":"${evil}"`))
+        Fs.writeFileSync(listed, text.replace(/"(name|placed)":"[^"]*"/gu, `"$1":"${evil}"`))
         assert.include((yield* Effect.flip(merge)).message, "it holds no shard of a dataset")
       }
       yield* shard(2)
       yield* merge
       sameDirectories(options("whole").out, options("joined").out)
-      // The shards are their own: who edits the dataset does not edit them.
+      // Shards share no files with the dataset.
       Fs.appendFileSync(Path.join(options("joined").out, first), "{}\n")
       assert.strictEqual(
         (yield* extract.merge(options("again", { format: "pi" }), plan, directories)).samples.kept > 0,
@@ -341,7 +341,7 @@ describe("shards of a plan", () => {
     })
   )
 
-  it.live("keep to the splits that the dataset records, or say that their plan does not know them", () =>
+  it.live("keep the splits that the dataset records; a plan without them is refused", () =>
     Effect.gen(function* () {
       const { folder, options, root, service } = yield* workbench
       const extract = yield* service
@@ -368,7 +368,7 @@ describe("shards of a plan", () => {
     })
   )
 
-  it.live("are refused where they do not belong together", () =>
+  it.live("are refused when they do not belong together", () =>
     Effect.gen(function* () {
       const { folder, made, options, root, service } = yield* workbench
       const extract = yield* service
@@ -408,15 +408,15 @@ describe("shards of a plan", () => {
 })
 
 describe("Extract.survey", () => {
-  it.live.each(FORMATS)("counts what a run counts, as %s, and writes nothing", (format) =>
+  it.live.each(FORMATS)("gives the report of a run and writes nothing: %s", (format) =>
     Effect.gen(function* () {
       const { options, root, run, service } = yield* workbench
       const { out: _out, ...asked } = options("", { format })
       const report = yield* Effect.flatMap(service, (extract) => extract.survey(asked))
       assert.deepStrictEqual(Fs.readdirSync(root), ["sessions"])
-      const { outputs: _outputs, ...told } = yield* run("out", { format })
+      const { outputs: _outputs, ...expected } = yield* run("out", { format })
       const { outputs: _none, ...surveyed } = report
-      assert.deepStrictEqual(surveyed, told)
+      assert.deepStrictEqual(surveyed, expected)
     })
   )
 })

@@ -1,4 +1,4 @@
-/** Parquet files: what goes in as lines comes out as the same lines, here and in pyarrow. */
+/** Parquet files: lines are read back unchanged, here and in pyarrow. */
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Stream } from "effect"
@@ -170,7 +170,7 @@ describe("a Parquet file", () => {
     })
   )
 
-  it.live("holds rows of every kind of column, whatever they say", () =>
+  it.live("holds random rows of every kind of column", () =>
     Effect.gen(function* () {
       const folder = yield* memoryFolder
       for (let seed = FIRST_SEED; seed < FIRST_SEED + ROWS; seed++) {
@@ -182,7 +182,7 @@ describe("a Parquet file", () => {
     })
   )
 
-  it.live("is there without lines too, with the columns of the first shape", () =>
+  it.live("exists without lines too, with the columns of the first shape", () =>
     Effect.gen(function* () {
       const folder = yield* memoryFolder
       const { made, target } = yield* written(folder, "empty", [])
@@ -220,7 +220,7 @@ describe("a Parquet file", () => {
     })
   )
 
-  it.live("names what it cannot be made of, and what cannot be read", () =>
+  it.live("reports lines that do not fit, and files that cannot be read", () =>
     Effect.gen(function* () {
       const folder = yield* memoryFolder
       const bad = [
@@ -254,7 +254,7 @@ describe("a Parquet file", () => {
     })
   )
 
-  it.live("gives lines or one error, whatever its bytes are", () =>
+  it.live("gives lines or one error when bytes are damaged", () =>
     Effect.gen(function* () {
       const folder = yield* memoryFolder
       const lines = fixtureLines("object", "train").slice(0, 3)
@@ -292,7 +292,7 @@ describe("a Parquet file", () => {
     })
   )
 
-  it("is not read where a page claims more values than its column has", () => {
+  it("is refused when a page claims more values than its column has", () => {
     /** A page of plain values whose levels are one run. */
     const page = (values: number, run: ReadonlyArray<number>) => {
       const body = [run.length, 0, 0, 0, ...run]
@@ -308,7 +308,7 @@ describe("a Parquet file", () => {
     assert.throws(() => check(page(4, [0xfe, 0xff, 0xff, 0xff, 0x0f, 1])), "a page that cannot be true")
   })
 
-  it.live("tells which rows a trainer would not take", () =>
+  it.live("reports invalid rows", () =>
     Effect.gen(function* () {
       const folder = yield* memoryFolder
       const lines = fixtureLines("object", "train")

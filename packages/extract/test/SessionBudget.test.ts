@@ -1,4 +1,4 @@
-/** Budgets of sessions: counted alike everywhere, exceeded by one session alone, far from what hostile texts take. */
+/** Budgets of sessions: equal on each machine, exceeded by single sessions, far above what hostile texts need. */
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
@@ -132,7 +132,7 @@ describe("a session that exceeds its budget", () => {
       const { folder, run, samplesOf } = yield* workbench
       const parent = Path.join(folder, "parent.jsonl")
       const shared = talk("p", 3, 50, 1)
-      // What exceeds stands on another branch, so it is met when the shared targets were taken.
+      // The long branch comes after the shared targets.
       const long = Array.from({ length: 40 }, (_, at) => ({
         ...entry(
           "q",
@@ -171,7 +171,7 @@ describe("a session that exceeds its budget", () => {
     })
   )
 
-  it.live("is recorded with its limits: the same ones change nothing, others make it anew", () =>
+  it.live("is recorded with its limits: equal limits change nothing, others process it again", () =>
     Effect.gen(function* () {
       const { folder, root, run } = yield* workbench
       write(folder, generate(8, 3))
@@ -246,7 +246,7 @@ const switching = (answers: number): string =>
     )
   )
 
-describe("a short session that gives quadratically many turns", () => {
+describe("a short session with quadratically many turns", () => {
   it("is over budget before it fills the memory", () => {
     const role = { role: "unknown", roleSource: "none" } as const
     const rowOf = (answers: number) => {
@@ -266,7 +266,7 @@ describe("a short session that gives quadratically many turns", () => {
 })
 
 describe("hostile sessions", () => {
-  it("of every family take a hundredth of their budgets", () => {
+  it("need less than a hundredth of their budgets", () => {
     const role = { role: "unknown", roleSource: "none" } as const
     const taken = (text: string) => {
       const session = Session.readText(text)

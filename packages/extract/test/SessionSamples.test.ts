@@ -1,3 +1,4 @@
+/** The samples of one session, and the fates of its entries. */
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
@@ -56,13 +57,13 @@ const samplesOf = (path: string, options: SampleOptions, model?: LocalModel): Se
   return SessionSamples.of(session, model === undefined ? origin : { ...origin, model }, options)
 }
 
-/** What `extract` makes of that file alone: its row, and the lines of each file that it wrote. */
+/** The row and the files that `extract` gives for one session. */
 const extracted = Effect.fnUntraced(function* (path: string, options: SampleOptions & { readonly tokenizer?: string }) {
   const out = Path.join(yield* temporaryFolder, "out")
   const report = yield* Effect.flatMap(Extract, (extract) =>
     extract.run({ ...options, rigs: [], roles: [], out, split: { _tag: "Share", validation: 0 } })
   ).pipe(Effect.provide(Extract.layer.pipe(Layer.provide(SessionSource.layerPaths([path])))))
-  // What holds no lines is made of the same lines as any other format.
+  // Parquet files are made of the same lines as other formats.
   const texts = report.outputs.files.filter(({ path }) => path.endsWith(".jsonl"))
   const files = texts.map(({ file, path }) => ({
     file,
@@ -71,7 +72,7 @@ const extracted = Effect.fnUntraced(function* (path: string, options: SampleOpti
   return { row: report.rows[0], files }
 })
 
-/** What must hold of the fates, whatever the session. */
+/** Properties of the fates of any session. */
 const checkFates = (path: string, options: SampleOptions, { fates, row, samples }: SessionSamples.SessionSamples) => {
   const name = `${path} ${JSON.stringify(options)}`
   const { tree } = SessionMigration.toCurrent(Session.read(Fs.readFileSync(path)))
@@ -90,7 +91,7 @@ const checkFates = (path: string, options: SampleOptions, { fates, row, samples 
   )
   for (const { turns } of kept) {
     for (const { entries, turn } of turns) {
-      // The id of an entry stands in its turn.
+      // A turn has the id of its entry.
       assert.strictEqual(turn.uuid, entries[0]?.id ?? "", name)
       if (turn.role === "assistant") assert.lengthOf(entries, 1, name)
       // A prompt is what several system messages come to.
@@ -116,7 +117,7 @@ const SETTINGS: ReadonlyArray<Partial<SampleOptions>> = [
 ]
 
 describe("SessionSamples.of", () => {
-  it.effect("gives the very lines that extract writes, in every format", () =>
+  it.effect("gives the lines that extract writes, in every format", () =>
     Effect.gen(function* () {
       let lines = 0
       const tokens = yield* Models.load("chatml-marked")
@@ -152,7 +153,7 @@ describe("SessionSamples.of", () => {
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.effect("tells of every entry what became of it, in sessions of both real Pis and in damaged ones", () =>
+  it.effect("gives a fate for every entry, in sessions of both real Pis and in damaged ones", () =>
     Effect.gen(function* () {
       const root = yield* temporaryFolder
       const paths = [...below("damaged"), ...below("unsound")]
@@ -210,7 +211,7 @@ describe("SessionSamples.of", () => {
     user("thanks")
   )
 
-  it.effect("names the reason of each entry that is left out, and the parts that are lost", () =>
+  it.effect("gives the reason for each dropped entry, and the parts that are lost", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* fatesOf(calls), [
         "e1: c1 (image)",
@@ -244,7 +245,7 @@ describe("SessionSamples.of", () => {
     })
   )
 
-  it.effect("tells of branches, pairs, budgets and hydrated sessions", () =>
+  it.effect("gives fates in branches, pairs, budgets and hydrated sessions", () =>
     Effect.gen(function* () {
       const forked = file(
         header(),
@@ -301,7 +302,7 @@ describe("SessionSamples.of", () => {
     })
   )
 
-  it("tells of what Claude Code put beside its messages", () => {
+  it("gives fates of attachments of Claude Code", () => {
     let attachments = 0
     for (const path of below("claude-code")) {
       const session = ClaudeCodeSession.fromLines(Session.read(Fs.readFileSync(path)).lines)

@@ -75,7 +75,7 @@ const outcomes = ({ rows }: ExtractReport) =>
   Object.fromEntries(rows.map(({ outcome, path }) => [Path.basename(path), outcome]))
 
 describe("a session that never ends", () => {
-  it.live("is timed out, whatever the number of threads; the next run tries it again", () =>
+  it.live("is timed out with any number of threads; the next run tries it again", () =>
     Effect.gen(function* () {
       const { fileOf, forked, made, mark, options, root, run, runLocally, unmark } = yield* workbench
       const whole = yield* runLocally("whole")
@@ -131,7 +131,7 @@ describe("a session that never ends", () => {
     })
   )
 
-  it.live("is left out of its shard, which tries again when it is asked for again", () =>
+  it.live("is left out of its shard; making the shard again tries it again", () =>
     Effect.gen(function* () {
       const { extract, forked, mark, options, root, runLocally, unmark } = yield* workbench
       yield* runLocally("whole")
@@ -156,7 +156,7 @@ describe("a session that never ends", () => {
 })
 
 describe("threads", () => {
-  it.live("give the same bytes as this thread, with lines that are sent and lines that are written to a file", () =>
+  it.live("give the same bytes as the calling thread, for lines that are sent and lines in files", () =>
     Effect.gen(function* () {
       const { folder, options, run, runLocally } = yield* workbench
       const [header = "", ...lines] = Fs.readFileSync(Path.join(folder, Fs.readdirSync(folder)[0] ?? ""), "utf8").split(

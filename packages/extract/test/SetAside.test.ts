@@ -1,4 +1,4 @@
-/** Lines of sessions whose long texts are set aside on the way, beside lines of the same sessions read whole. */
+/** Setting long texts aside gives the same lines as processing whole sessions. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import * as Fs from "node:fs"
@@ -49,7 +49,7 @@ const text = (random: Random): string => {
 
 const COMMANDS = ["pnpm test", "git commit -m x", "bd close gt-1", "ls"] as const
 
-/** A session in which texts of all lengths, many of them said twice, stand wherever texts may. */
+/** A session with texts of all lengths, many of them repeated, in every place where texts can be. */
 const sessionOf = (random: Random): Session.Session => {
   const said: Array<string> = ["x"]
   const any = (): string => {
@@ -184,7 +184,7 @@ const optionsOf = (format: FormatName, random: Random): SampleOptions => ({
 })
 
 describe("long texts set aside", () => {
-  it("give the bytes that whole sessions give, in every format, redacted or not", () => {
+  it("give the same lines in every format, redacted or not", () => {
     let spliced = 0
     for (let seed = SEED; seed < SEED + 40 * WALKS; seed++) {
       const random = SeededRandom.make(seed)
@@ -197,7 +197,7 @@ describe("long texts set aside", () => {
   })
 
   it.effect(
-    "give the bytes that whole sessions of both real Pis give",
+    "give the same lines of sessions of both real Pis",
     () =>
       Effect.gen(function* () {
         const root = yield* temporaryFolder
@@ -226,7 +226,7 @@ const accepts = (schema: Schema.Decoder<unknown>) => {
   return (value: unknown) => Result.isSuccess(decode(value))
 }
 
-it("a quick look at messages takes what the schema takes", () => {
+it("the quick schema of messages accepts what the full schema accepts", () => {
   const byRule = accepts(Schema.NonEmptyArray(ChatMessage))
   const quickly = accepts(QuickMessages)
   const good = [

@@ -74,6 +74,7 @@ export const DpoFormat: SampleFormat<DpoSample> = {
   name: "dpo",
   trainer: "TRL: `DPOTrainer`.",
   isPairs: true,
+  hasChatLines: true,
   project,
   validate
 }

@@ -126,6 +126,7 @@ export const MessagesFormat: SampleFormat<Line> = {
     "TRL and Unsloth: set `assistant_only_loss=True`. Without it TRL trains on user and tool messages too, in `messages` and in the whole of a `completion`.",
   takesImages: true,
   passesTexts: true,
+  hasChatLines: true,
   project,
   validate
 }

@@ -79,6 +79,7 @@ const validate = (line: string): Result.Result<MistralSample, InvalidSample> =>
 export const MistralFormat: SampleFormat<MistralSample> = {
   name: "mistral",
   trainer: "Mistral: `weight` tells what is trained on.",
+  hasChatLines: true,
   project,
   validate
 }

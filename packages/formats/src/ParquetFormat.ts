@@ -199,6 +199,7 @@ export const ParquetFormat: SampleFormat<Row> = {
   trainer:
     "TRL and Unsloth: set `assistant_only_loss=True`, and load it with `load_dataset(...).with_transform(trl.trainer.utils.remove_none_values)`, since columns have null where a message has no such member.",
   takesImages: true,
+  hasChatLines: true,
   project,
   validate,
   container: {

@@ -262,8 +262,10 @@ export interface SampleFormat<S> {
   readonly isPairs?: true
   /** Its lines can name files of images. */
   readonly takesImages?: true
-  /** It has lines only where a model is given. */
+  /** Its lines are tokens, so it has lines only where a model is given. */
   readonly needsModel?: true
+  /** A chat template can render its lines, see ChatLine.ts. */
+  readonly hasChatLines?: true
   /** What becomes of thinking unless the user chooses. Default: "all". */
   readonly reasoning?: Reasoning
   /** Cuts a sample into the pieces that the format or its model prescribes. Each piece is projected by itself. */
