@@ -63,8 +63,8 @@ export const make = (
     kin,
     left: [...surveyed, ...duplicates, ...bridging],
     families: { found: sizes.size, largest: Math.max(0, ...sizes.values()) },
-    skipped,
-    recorded: Object.fromEntries([...splits].sort(([a], [b]) => (a < b ? -1 : 1)))
+    recorded: Object.fromEntries([...splits].sort(([a], [b]) => (a < b ? -1 : 1))),
+    skipped
   }
 }
 
