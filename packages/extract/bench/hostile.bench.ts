@@ -17,8 +17,9 @@ import { DistinctTargets } from "@pi-sessions/samples/DistinctTargets"
 import { type SampleOptions } from "../src/ExtractOptions.ts"
 import * as SessionBudget from "@pi-sessions/core/SessionBudget"
 import { SessionEvidence } from "../src/plan/SessionEvidence.ts"
-import { redactorOf } from "../src/parts/WorkerPool.ts"
-import { cutSession, toLines } from "../src/parts/sessionLines.ts"
+import { cutSession } from "../src/parts/cutSession.ts"
+import { redactorOf } from "../src/parts/redactorOf.ts"
+import { toLines } from "../src/parts/sessionLines.ts"
 
 const [megabytes = "1", beginning = ""] = process.argv.slice(2)
 const bytes = Number(megabytes) * 1e6

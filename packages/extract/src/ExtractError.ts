@@ -1,4 +1,4 @@
-/** How a run can fail, for callers to tell apart. */
+/** The errors of `Extract`. */
 import * as Runtime from "effect/Runtime"
 import * as Schema from "effect/Schema"
 
@@ -9,15 +9,16 @@ const list = (counts: { readonly [name: string]: number }): string => {
   return entries.length === 0 ? "none" : entries.map(([name, count]) => `${name} (${count})`).join(", ")
 }
 
-/** No session, or none that the selectors take; nothing was written. Exit status 2. */
+/** No session was found, or the selectors match none. Nothing was written. Exit status 2. */
 export class NothingMatched extends Schema.TaggedError<NothingMatched>()("NothingMatched", {
   /** The selectors. */
   rigs: Schema.Array(Schema.String),
   roles: Schema.Array(Schema.String),
-  /** Sessions found, by rig (those that have one) and by role. */
+  /** Number of sessions found. */
   sessions: Schema.Int,
   /** Files and directories that are no sessions or could not be read. */
   problems: Schema.Array(Schema.Struct({ path: Schema.String, reason: Schema.String })),
+  /** Sessions found, by rig (where they have one) and by role. */
   foundRigs: Counts,
   foundRoles: Counts
 }) {
@@ -37,10 +38,10 @@ export class NothingMatched extends Schema.TaggedError<NothingMatched>()("Nothin
   }
 }
 
-/** The output directory holds files of somebody else; nothing was written. */
+/** The output directory holds files that `extract` did not write. Nothing was written. */
 export class OutputNotOurs extends Schema.TaggedError<OutputNotOurs>()("OutputNotOurs", {
   path: Schema.String,
-  /** Some of them. */
+  /** The first of these files. */
   files: Schema.Array(Schema.String)
 }) {
   override get message(): string {
@@ -48,7 +49,7 @@ export class OutputNotOurs extends Schema.TaggedError<OutputNotOurs>()("OutputNo
   }
 }
 
-/** A plan, or a shard of one, that does not belong to this dataset; nothing was written. Exit status 2. */
+/** A plan or shard that does not belong to this dataset. Nothing was written. Exit status 2. */
 export class PlanMismatch extends Schema.TaggedError<PlanMismatch>()("PlanMismatch", {
   /** The plan's file, or the shard's directory. */
   path: Schema.String,

@@ -1,29 +1,29 @@
-/** What a run of Extract is asked for. */
+/** The options of `Extract`. */
 import type * as Effect from "effect/Effect"
+import { type SessionLimits } from "@pi-sessions/core/SessionBudget"
+import { type ArgumentsForm, type FormatName } from "@pi-sessions/formats/FormatName"
 import { type ExactSecret } from "@pi-sessions/redaction/ExactSecrets"
 import { type GivenContext } from "@pi-sessions/samples/GivenContext"
 import { type MarksRule } from "@pi-sessions/samples/Marks"
 import { type Overflow } from "@pi-sessions/samples/Overflow"
 import { type QualityPredicate } from "@pi-sessions/samples/QualityPredicate"
-import { type SessionLimits } from "@pi-sessions/core/SessionBudget"
 import { type Reasoning } from "@pi-sessions/samples/Reasoning"
-import { type ArgumentsForm, type FormatName } from "@pi-sessions/formats/FormatName"
 import { type SplitRule } from "./plan/Splits.ts"
 
 export interface RedactionSettings {
-  /** Of the placeholders' numbers; the same key gives the same bytes. See RedactionKey.ts. */
+  /** Key of the placeholders' numbers. The same key gives the same bytes. See RedactionKey.ts. */
   readonly key: string
-  /** Values that are secret whatever they look like. */
+  /** Values that are secret whatever they look like. Default: none. */
   readonly exact?: ReadonlyArray<ExactSecret>
 }
 
-/** Which sessions. What is not given takes all. */
+/** Which sessions are extracted. A field that is absent excludes none. */
 export interface Selection {
-  /** Selectors of `GasTown.matchesRig`; a session that one of them takes is selected. None: every rig. */
+  /** Selectors of `GasTown.matchesRig`; one match is enough. Empty: every rig. */
   readonly rigs: ReadonlyArray<string>
-  /** Roles by name. None: every role. */
+  /** Roles by name. Empty: every role. */
   readonly roles: ReadonlyArray<string>
-  /** `--rig deacon` takes boot and the dogs too. */
+  /** Rig `deacon` includes boot and the dogs. Default: false. */
   readonly includeDogs?: boolean
   /** The town's root directory, where paths do not show it. */
   readonly town?: string
@@ -31,87 +31,91 @@ export interface Selection {
   readonly since?: string
   /** Sessions begun before this time (ISO 8601). */
   readonly until?: string
-  /** The first so many of those selected, in the order in which they were begun. The others are not read. */
+  /** At most this many sessions, the earliest ones. Default: all. */
   readonly limit?: number
-  /** What a person marked as good to learn from, or not; see Marks.ts. */
+  /** Marks of people on sessions and answers; see Marks.ts. */
   readonly marks?: MarksRule
 }
 
-/** What becomes of each session that is taken. */
+/** How a session becomes samples and lines. */
 export interface SampleOptions {
   readonly format: FormatName
-  /** How arguments of calls are written, where the format's trainer reads both; as the format has it unless told. */
+  /** How a call's arguments are written, where the format's trainer reads both forms. Default: the format's. */
   readonly arguments?: ArgumentsForm
-  /** Write images as files beside the data, for formats that name them (`messages`, `parquet`); see docs/formats.md. */
+  /** Write images as files beside the data, for formats with `takesImages`; see docs/formats.md. Default: false. */
   readonly images?: boolean
-  /** The active branch of each session, or all of them. */
+  /** The active branch of each session, or all. Default: "active". */
   readonly branches?: "active" | "all"
-  /** What becomes of the model's thinking. `last-query`: kept behind the last user turn, as templates like Qwen3's do. */
+  /** What becomes of the model's thinking. "last-query" keeps it behind the last user turn. Default: "all". */
   readonly reasoning?: Reasoning
-  /** Take hydrated sessions too, although no model produced their text in this form. */
+  /** Include hydrated sessions, although no model produced their text in this form. Default: false. */
   readonly includeHydrated?: boolean
-  /** How secrets and names are taken out; with a key of this run alone unless told. `off` leaves them in. */
+  /** How secrets and names are removed; "off" keeps them. Default: with a new random key. */
   readonly redaction?: RedactionSettings | "off"
-  /** For sessions that hold no system prompt or declare no tools. */
+  /** System prompt and tools for sessions without. */
   readonly given?: GivenContext
-  /** Answers that are rejected in it are context alone. */
+  /** Answers that are rejected in it are context, not targets. */
   readonly marks?: MarksRule
-  /** Ids of models; samples of others are left out. None: every model. */
+  /** Ids of models; samples of other models are dropped. Default: every model. */
   readonly models?: ReadonlyArray<string>
-  /** What one of these holds of is left out; see SessionQuality.ts. None: nothing is. */
+  /** Drops samples for which one of these predicates holds; see SessionQuality.ts. Default: none. */
   readonly refuse?: ReadonlyArray<QualityPredicate>
-  /** What one of these does not hold of is left out. */
+  /** Drops samples for which one of these predicates does not hold. Default: none. */
   readonly require?: ReadonlyArray<QualityPredicate>
-  /** The share of results, 0 to 1, above which `error_rate` holds. */
+  /** The share of failed results, 0 to 1, above which `error_rate` holds. */
   readonly maxErrorRate?: number
-  /** Samples of fewer turns are left out. */
+  /** Drops samples with fewer turns. Default: 0. */
   readonly minTurns?: number
-  /** Samples may have so many tokens (an estimate, unless a model is given), system prompt and tools counted in. None: any number. */
+  /**
+   * Tokens of a sample at most, with system prompt and tools. Exact with a model, else an estimate. Default: no limit.
+   */
   readonly maxTokens?: number
-  /** What becomes of longer ones; `window` unless told. */
+  /** What becomes of longer samples. Default: "window". */
   readonly overflow?: Overflow
-  /** Tell how long the samples are, whatever the budget: costs a count of every sample. */
+  /** Report the tokens of each sample. Costs a count of every sample. Default: false. */
   readonly lengths?: boolean
-  /** How much work one session may take; see SessionBudget.ts for the defaults. */
+  /** Limits on the work for one session. Default: those of SessionBudget.ts. */
   readonly limits?: SessionLimits
 }
 
 export interface ExtractOptions extends Selection, SampleOptions {
-  /** The directory to write to. */
+  /** The directory of the dataset. */
   readonly out: string
-  /** Write the samples of each role to files of their own, where the format does not name its files itself. */
+  /** Separate files for each role, unless the format prescribes names. Default: false. */
   readonly perRole?: boolean
-  /** Begin another file when one has so many bytes, where the format does not name its files itself. */
+  /** Size in bytes after which another file begins, unless the format prescribes names. Default: no limit. */
   readonly maxFileBytes?: number
   /**
-   * A file in which runs to one directory remember what they made of each session, so that the next one makes only what
-   * changed. It names paths of this machine. None: all is made anew.
+   * File in which runs to one directory record the parts that they made, so that the next run reuses them. It names paths of
+   * this machine. Default: nothing is recorded.
    */
   readonly ledger?: string
   /**
-   * Directory of a model (`tokenizer.json`, `tokenizer_config.json`, chat template), whose tokens format `tokens` writes and
-   * `maxTokens` means. None: tokens are estimated.
+   * Directory of a model (`tokenizer.json`, `tokenizer_config.json`, chat template). Its tokens are written (format
+   * `tokens`) and counted (`maxTokens`). Default: tokens are estimated.
    */
   readonly tokenizer?: string
-  /** Thread files and directories of them, in which the mirror told system prompts and tools. */
+  /** Thread files and directories of them, in which the mirror recorded system prompts and tools. */
   readonly threads?: ReadonlyArray<string>
-  /** Take sessions that say nearly what another one says too. */
+  /** Keep sessions that say nearly what another one says. Default: false. */
   readonly includeNearDuplicates?: boolean
-  /** How to split; a twentieth of the families of each role for validation unless told. */
+  /** Default: a twentieth of the families of each role for validation. */
   readonly split?: SplitRule
-  /** Make everything anew, also what an earlier run left or remembers. */
+  /** Reuse nothing of earlier runs. Default: false. */
   readonly fresh?: boolean
-  /** Of the program that runs it: another version may make something else of the same sessions. */
+  /** Name and version of the program. Other versions may make other datasets of the same sessions. */
   readonly program?: string
-  /** Called where the dataset stands there already, made of the same sessions with the same settings. */
+  /** Called when the dataset is there and no session or setting has changed. */
   readonly onUnchanged?: Effect.Effect<void>
-  /** Called when a file is done with. */
+  /** Called when a file is done. */
   readonly onProgress?: (progress: ExtractProgress) => Effect.Effect<void>
 }
 
-/** How far a run is. */
+/** Options of operations that write no dataset. */
+export type SurveyOptions = Omit<ExtractOptions, "out" | "ledger">
+
 export interface ExtractProgress {
-  /** Files that are done with. */
+  /** Files that are done. */
   readonly done: number
   readonly total: number
   readonly doneBytes: number

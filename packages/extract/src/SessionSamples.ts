@@ -1,7 +1,6 @@
 /**
- * What one session becomes in a dataset of its own: the very lines that `extract` writes for it, of which entries each is
- * made, and what became of every other entry. What only several sessions can tell (near-duplicates, answers that stand
- * in another session already, splits) is not looked at.
+ * The samples of one session: the lines that `extract` writes for it alone, the entries of which each is made, and what
+ * became of every other entry. Facts about several sessions (near-duplicates, shared answers, splits) are ignored.
  */
 import { randomBytes } from "node:crypto"
 import type * as GasTown from "@pi-sessions/core/GasTown"
@@ -15,6 +14,7 @@ import * as EntryFates from "@pi-sessions/samples/EntryFates"
 import { type SampleOptions } from "./ExtractOptions.ts"
 import { type ReportRow, type SampleDropReason } from "./ExtractReport.ts"
 import { type LocalModel } from "@pi-sessions/formats/model/LocalModel"
+import { FORMATS } from "@pi-sessions/formats/Formats"
 import { type DatasetFile } from "@pi-sessions/formats/Sample"
 import type * as SampleCut from "@pi-sessions/samples/SampleCut"
 import * as SessionBudget from "@pi-sessions/core/SessionBudget"
@@ -23,34 +23,35 @@ import { failedRow } from "./plan/SessionSurvey.ts"
 import { type RequestContexts } from "@pi-sessions/samples/RequestContexts"
 import { type TrainingSample } from "@pi-sessions/samples/TrainingSample"
 import { type Turn } from "@pi-sessions/samples/Turn"
-import { redactorOf } from "./parts/WorkerPool.ts"
-import { type KnownLines, type Piece, branchesOf, cutOf, ofCut, toLines } from "./parts/sessionLines.ts"
+import { branchesOf, cutOf, ofCut } from "./parts/cutSession.ts"
+import { redactorOf } from "./parts/redactorOf.ts"
+import { type KnownLines, type Piece, toLines } from "./parts/sessionLines.ts"
 import * as TurnOrigin from "@pi-sessions/samples/TurnOrigin"
 
-/** A turn of a sample with the entries that it was made of. */
+/** A turn of a sample, and the entries of which it is made. */
 export interface TracedTurn {
   readonly turn: Turn
   readonly as: EntryFates.Telling
-  /** None where it is from elsewhere, as a prompt that a file gave, or a result that Pi made up. */
+  /** Empty when it is not from the session: a prompt from a file, or a result that Pi generates. */
   readonly entries: ReadonlyArray<SessionEntry>
 }
 
-/** A sample that is in the dataset. */
+/** A sample with a line. */
 export interface KeptSample {
   readonly _tag: "Kept"
   /** From 1, in the order of the lines. */
   readonly number: number
   readonly file: DatasetFile
-  /** As it stands in the dataset, without the newline. */
+  /** Without its newline. */
   readonly line: string
-  /** As the format got it: redacted, and cut to the budget. */
+  /** As the format received it: redacted, and fitted into the token limit. */
   readonly sample: TrainingSample
   readonly turns: ReadonlyArray<TracedTurn>
-  /** What it lost on its way, the format's part too. */
+  /** What it lost, in the format too. */
   readonly dropped: ReportRow["samples_dropped"] & {}
 }
 
-/** A sample that is not. */
+/** A sample without a line. */
 export interface RefusedSample {
   readonly _tag: "Refused"
   readonly reason: SampleDropReason
@@ -63,7 +64,7 @@ export interface SessionSamples {
   /** The session's row of the report, without split and hash. */
   readonly row: ReportRow
   readonly samples: ReadonlyArray<KeptSample | RefusedSample>
-  /** The session in a line, where the format has a file of such. */
+  /** The session's line, for formats with a file of such. */
   readonly sessionLine?: string
   /** In file order. */
   readonly fates: ReadonlyArray<EntryFates.EntryFate>
@@ -73,15 +74,15 @@ export interface SessionOrigin {
   readonly ref: SessionRef
   /** Whose session it is; see SessionRole.ts of the catalog. */
   readonly role: GasTown.RoleDetection
-  /** What the mirror told of sessions. */
+  /** System prompts and tools that the mirror recorded. */
   readonly told?: RequestContexts
-  /** Whose tokens are counted, and written where the format is made of them. */
+  /** The model whose tokens are counted or written. */
   readonly model?: LocalModel
 }
 
 /**
- * Takes any version of the format; the session itself is not changed. A session with values that are nested beyond the
- * stack is `unreadable`, as it is to `extract`, and `detail` says so. One that exceeds `options.limits` is `over_budget`.
+ * Reads sessions of any version. As in `extract`, a session with too deeply nested values is `unreadable`, and one that
+ * exceeds `options.limits` is `over_budget`; `detail` says why.
  */
 export const of = (source: Session.Session, origin: SessionOrigin, options: SampleOptions): SessionSamples => {
   try {
@@ -171,14 +172,14 @@ const fatesOf = (outcome: Outcome): ReadonlyArray<EntryFates.EntryFate> => {
     const places = told.get(entry)
     if (places !== undefined) return [{ entry, told: places, reason: undefined, lost: [...(parts.get(entry) ?? [])] }]
     const left = leftOut.get(entry)
-    // Where hydration wrote every answer, no message trails: none of them could be learnt.
+    // In a hydrated session no answer can be learnt, so its messages do not trail behind a last one.
     const isHydrated = left === "trailing_message" && row.outcome === "hydrated"
     const reason = isHydrated ? row.outcome : (left ?? unsaid.get(entry) ?? unkept.get(entry))
     return reason === undefined ? [] : [{ entry, told: [], reason, lost: [] }]
   })
 }
 
-/** Of all samples together. */
+/** The parts that entries lost, over all samples. */
 const lostOf = (traced: Outcome["traced"]): ReadonlyMap<SessionEntry, ReadonlySet<DropReason>> => {
   const parts = new Map<SessionEntry, Set<DropReason>>()
   for (const [entry, reasons] of traced.flatMap(({ lost }) => [...lost])) {
@@ -201,7 +202,7 @@ const tellingsOf = ({ cut, samples }: Outcome): ReadonlyMap<SessionEntry, Tellin
   for (const sample of samples) {
     if (sample._tag === "Refused") continue
     for (const { as, entries } of sample.turns) for (const entry of entries) tell(entry, sample.number, as)
-    // A system message that only declares tools is in the sample, though in none of its turns.
+    // A system message that only declares tools is part of the sample, but in none of its turns.
     const run = cut.runs[sample.sample.metadata.sample]
     for (const { of } of run?.systemMessages ?? []) {
       if (of !== undefined) tell(of.entry, sample.number, "context")
@@ -210,13 +211,13 @@ const tellingsOf = ({ cut, samples }: Outcome): ReadonlyMap<SessionEntry, Tellin
   return told
 }
 
-/** Samples come in order, and those of an entry may be many. */
+/** Searches from the end, because samples come in order and one entry may be in many. */
 const isTold = (places: Tellings, sample: number, as: EntryFates.Telling): boolean => {
   for (let at = places.length - 1; places[at]?.sample === sample; at--) if (places[at]?.as === as) return true
   return false
 }
 
-/** Of entries that stand in what was cut, why they are in no line. */
+/** Why entries of cut samples are in no line. */
 const unkeptOf = ({
   cut,
   options,
@@ -238,14 +239,14 @@ const unkeptOf = ({
       if (reasons.has(entry)) continue
       if (row.outcome !== "kept" && samples.length === 0) reasons.set(entry, row.outcome)
       else if (!taken.has(at) && refusal !== undefined) reasons.set(entry, refusal)
-      else if (options.format === "dpo") reasons.set(entry, "no_pair")
+      else if (FORMATS[options.format].isPairs === true) reasons.set(entry, "no_pair")
       else reasons.set(entry, cutAway(targets.has(entry), options))
     }
   }
   return reasons
 }
 
-/** Why a part of a sample is in none of the pieces that were made of it. */
+/** Why a part of a sample is in none of its pieces. */
 const cutAway = (isTarget: boolean, { maxTokens }: SampleOptions): DropReason | SampleDropReason => {
   if (maxTokens === undefined) return "earlier_turn"
   return isTarget ? "target_over_budget" : "over_budget"

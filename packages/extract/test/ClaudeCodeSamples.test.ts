@@ -1,10 +1,11 @@
-/** What samples say of conversations with Claude Code: what the model was sent, as far as transcripts tell, and no more. */
+/** Samples of transcripts of Claude Code: they hold what the model was sent, and no other text. */
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import * as process from "node:process"
+import * as Dose from "@pi-sessions/testing/Dose"
 import * as ClaudeCodeSession from "@pi-sessions/core/ClaudeCodeSession"
 import * as Session from "@pi-sessions/core/Session"
 import * as ClaudeCodeSource from "@pi-sessions/session-file/ClaudeCodeSource"
@@ -20,8 +21,8 @@ import { assistant, call, chain, result, text, user } from "@pi-sessions/samples
 
 const FIXTURES = Path.resolve(import.meta.dirname, "../../../fixtures/claude-code")
 const GOLDEN = new URL("golden/claude-code.jsonl", import.meta.url)
-const SEEDS = Number(process.env["PI_SESSIONS_WALKS"] || 40) * 5
-const FIRST_SEED = Number(process.env["PI_SESSIONS_SEED"] || 1)
+const SEEDS = Dose.of("PI_SESSIONS_WALKS", { test: 40, campaign: 1000 })
+const FIRST_SEED = Dose.firstSeed()
 
 const sessionOf = (transcript: string): Session.Session => {
   const session = ClaudeCodeSession.fromLines(Session.readText(transcript).lines)
@@ -41,7 +42,7 @@ const fixtures = Fs.readdirSync(FIXTURES, { recursive: true, encoding: "utf8" })
 const read = (name: string): string => Fs.readFileSync(Path.join(FIXTURES, name), "utf8")
 
 describe("a target of any conversation", () => {
-  it("stands once, behind what the model was sent", () => {
+  it("is in the dataset once, after the context that the model was sent", () => {
     let targets = 0
     for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) {
       const conversation = ClaudeCode.conversation(seed)
@@ -69,7 +70,7 @@ describe("a target of any conversation", () => {
     assert.isAbove(targets, SEEDS * 5)
   })
 
-  it("has no text that is not in the transcript", () => {
+  it("has only text of the transcript", () => {
     const random = Array.from({ length: 20 }, (_, at) => ClaudeCode.transcript(ClaudeCode.conversation(500 + at)))
     for (const transcript of [...fixtures.map(read), ...random]) {
       const own = new Set<string>()
@@ -97,7 +98,7 @@ const collect = (value: unknown, found: Set<string>): void => {
   else if (typeof value === "object" && value !== null) for (const one of Object.values(value)) collect(one, found)
 }
 
-/** Whole, or line by line where several blocks became one text; images stand as `[image]`. */
+/** The whole text, or each line of it where blocks were joined. Images are `[image]`. */
 const isOwn = (part: string, own: ReadonlySet<string>): void => {
   if (part === "" || own.has(part)) return
   const lines = new Set([...own].flatMap((text) => text.split("\n")))
@@ -117,7 +118,7 @@ const damaged = (value: unknown, random: SeededRandom.SeededRandom): unknown => 
   )
 }
 
-it("never breaks on a transcript, whatever became of its lines", () => {
+it("a damaged transcript gives valid samples", () => {
   for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS * 2; seed++) {
     const random = SeededRandom.make(seed)
     const { lines } = ClaudeCode.conversation(seed, 6)
@@ -136,7 +137,7 @@ it("never breaks on a transcript, whatever became of its lines", () => {
   }
 })
 
-it("becomes the same lines of the format messages, byte for byte", () => {
+it("fixtures give the golden lines of format messages", () => {
   const lines = fixtures.flatMap((name) =>
     cut(read(name)).map((sample) => {
       const projection = MessagesFormat.project({ ...sample, source_path: name })
@@ -177,7 +178,7 @@ describe("Extract.run", () => {
     return { out, run }
   })
 
-  it.effect("takes transcripts beside sessions of Pi: roles by directory, a sub-agent in its caller's family", () =>
+  it.effect("extracts transcripts beside sessions of Pi: roles by directory, a sub-agent in its caller's family", () =>
     Effect.gen(function* () {
       const { run } = yield* workbench
       // What another program sent is not known, whatever tools are given.
@@ -197,7 +198,7 @@ describe("Extract.run", () => {
     })
   )
 
-  it.effect("reads long texts for what they say", () =>
+  it.effect("reads long texts for predicates of quality", () =>
     Effect.gen(function* () {
       const root = yield* temporaryFolder
       const long = `${"more words ".repeat(2000)}\n`
@@ -223,7 +224,7 @@ describe("Extract.run", () => {
     })
   )
 
-  it.effect("leaves out by quality only when asked to, and says by which predicate", () =>
+  it.effect("drops samples by quality only with --refuse and --require, and reports the predicate", () =>
     Effect.gen(function* () {
       const { run } = yield* workbench
       const dropped = (options: Partial<ExtractOptions>) => Effect.map(run(options), ({ sessions }) => sessions.dropped)

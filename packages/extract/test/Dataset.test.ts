@@ -1,10 +1,11 @@
-/** What holds for a dataset as a whole, of genuine sessions with branches, compactions and forks. */
+/** Properties of whole datasets of real sessions with branches, compactions and forks. */
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import * as process from "node:process"
+import * as Dose from "@pi-sessions/testing/Dose"
 import { type Json, type JsonObject, isArray, isObject, objectAt, stringAt } from "@pi-sessions/core/Json"
 import { SessionSource } from "@pi-sessions/session-file/SessionSource"
 import * as PiVersion from "@pi-sessions/testing/PiVersion"
@@ -12,8 +13,8 @@ import * as SessionWalk from "@pi-sessions/testing/SessionWalk"
 import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import { Extract } from "../src/Extract.ts"
 
-const WALKS = Number(process.env["PI_SESSIONS_WALKS"] || 10)
-const FIRST_SEED = Number(process.env["PI_SESSIONS_SEED"] || 1)
+const WALKS = Dose.of("PI_SESSIONS_WALKS", { test: 4, campaign: 100 })
+const FIRST_SEED = Dose.firstSeed()
 
 /** A line of `messages`, as plain JSON. */
 interface Line {
@@ -52,7 +53,7 @@ const dataset = Effect.fnUntraced(function* (version: PiVersion.PiVersion) {
   return { report, lines: report.outputs.files.flatMap(({ path }) => linesOf(path)) }
 })
 
-/** Each target of a line as text, with all that stands before it. */
+/** Each target of a line as text, with its context. */
 const targetsOf = ({ completion, messages, prompt = [] }: Line): ReadonlyArray<string> => {
   const all = messages ?? [...prompt, ...(completion ?? [])]
   return all.flatMap((message, at) =>
@@ -80,7 +81,7 @@ const answersIn = (path: string): ReadonlyArray<readonly [id: string, content: s
 /** As Pi sends it: without lone surrogates. */
 const sent = (text: string): string => text.replaceAll(/\p{Surrogate}/gu, "")
 
-/** Everything that a session says: its strings, and the texts of a message together, as an answer is told. */
+/** All text of a session: its strings, and the joined texts of each message. */
 const stringsIn = (value: Json): ReadonlyArray<string> => {
   if (typeof value === "string") return [sent(value)]
   if (isArray(value)) {
@@ -95,7 +96,7 @@ const stringsIn = (value: Json): ReadonlyArray<string> => {
     : []
 }
 
-/** What stands in samples and in no session: Pi's own words, and a mark. */
+/** Text of samples that is in no session: Pi's own, and a mark. */
 const CONSTANTS =
   /\[image\]|No result provided|The conversation history before this point was compacted into the following summary:|The following is a summary of a branch that this conversation came back from:|<\/?summary>|\(command cancelled\)|\(no output\)|Command exited with code -?\d+|\[Output truncated\. Full output: |^Ran `|```/gm
 
@@ -122,7 +123,7 @@ describe.each(PiVersion.versions)("a dataset of sessions of Pi %s", (version) =>
     })
   )
 
-  it.live("has a funnel that adds up", () =>
+  it.live("has counts of sessions and samples that add up", () =>
     Effect.gen(function* () {
       const { lines, report } = yield* dataset(version)
       const sum = (counts: Readonly<Record<string, number>>) => Object.values(counts).reduce((all, one) => all + one, 0)
@@ -133,7 +134,7 @@ describe.each(PiVersion.versions)("a dataset of sessions of Pi %s", (version) =>
     })
   )
 
-  it.live("says nothing that its session does not say, but for Pi's own words", () =>
+  it.live("has only text of its sessions and of Pi", () =>
     Effect.gen(function* () {
       const { lines } = yield* dataset(version)
       const said = new Map<string, string>()

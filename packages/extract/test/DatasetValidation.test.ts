@@ -1,3 +1,4 @@
+/** Validation of datasets that `extract` wrote. */
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
@@ -25,8 +26,8 @@ const dataset = (out: string, format: FormatName) =>
     })
   ).pipe(Effect.provide(Extract.layer.pipe(Layer.provide(SessionSource.layerPaths([SESSIONS])))))
 
-describe("a dataset that is read again", () => {
-  it.live.each(FormatName.literals)("is taken as it was written, also where it was moved to: %s", (format) =>
+describe("validating a dataset", () => {
+  it.live.each(FormatName.literals)("succeeds, also after it was moved: %s", (format) =>
     Effect.gen(function* () {
       const root = yield* memoryFolder
       const { outputs } = yield* dataset(Path.join(root, "out"), format)
@@ -45,7 +46,7 @@ describe("a dataset that is read again", () => {
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.live("names sessions that are none any more", () =>
+  it.live("reports whole sessions that are damaged", () =>
     Effect.gen(function* () {
       const root = yield* memoryFolder
       const { outputs } = yield* dataset(root, "pi")
@@ -61,7 +62,7 @@ describe("a dataset that is read again", () => {
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.live("names each line that is broken by its number and its byte, and not by what it says", () =>
+  it.live("reports broken lines by number and byte offset, without their text", () =>
     Effect.gen(function* () {
       const root = yield* memoryFolder
       const { outputs } = yield* dataset(root, "messages")
@@ -82,7 +83,7 @@ describe("a dataset that is read again", () => {
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.live("needs the report of the run that wrote it", () =>
+  it.live("fails without the report", () =>
     Effect.gen(function* () {
       const root = yield* memoryFolder
       const error = yield* Effect.flip(DatasetValidation.validateDirectory(root))

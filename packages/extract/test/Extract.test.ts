@@ -1,3 +1,4 @@
+/** The service `Extract`: selection, files, errors and reports. */
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, FileSystem, Layer, Result, Runtime, Schema } from "effect"
@@ -33,7 +34,7 @@ const FILES: { readonly [path: string]: string } = {
   "--home-u-gt-deacon-dogs-boot--/a.jsonl": session("boot-1", "/home/u/gt/deacon/dogs/boot"),
   "--home-u-gt-gastown-witness--/a.jsonl": session("witness-1", "/home/u/gt/gastown/witness"),
   "--home-u-gt-gastown-polecats-nux-gastown--/a.jsonl": session("nux-1", "/home/u/gt/gastown/polecats/nux/gastown"),
-  // The town's root tells no role: only the beacon does.
+  // The role is in the beacon alone, not in the path.
   "--home-u-gt--/a.jsonl": session(
     "beacon-1",
     "/home/u/gt",
@@ -73,7 +74,7 @@ const ids = (report: ExtractReport): ReadonlyArray<string> =>
   lines(report.outputs.train).map((line): string => JSON.parse(line).metadata.session_id)
 
 describe("Extract.run", () => {
-  it.effect("takes the sessions of a rig, and writes samples and report", () =>
+  it.effect("extracts the sessions of a rig, and writes samples and report", () =>
     Effect.gen(function* () {
       const { out, run, sessions } = yield* workbench
       const report = yield* run({ rigs: ["deacon"] })
@@ -139,7 +140,7 @@ describe("Extract.run", () => {
     })
   )
 
-  it.effect("selects by rig, address and role, and by all of them at once", () =>
+  it.effect("selects by rig, address, role, and all of them together", () =>
     Effect.gen(function* () {
       const { run } = yield* workbench
       const taken = (options: Partial<ExtractOptions>) => Effect.map(run(options), (report) => [...ids(report)].sort())
@@ -153,7 +154,7 @@ describe("Extract.run", () => {
     })
   )
 
-  it.effect("leaves hydrated sessions out unless they are asked for, and says why sessions gave nothing", () =>
+  it.effect("excludes hydrated sessions by default, and reports why sessions gave nothing", () =>
     Effect.gen(function* () {
       const { run } = yield* workbench
       const report = yield* run({ roles: ["unknown"] })
@@ -167,7 +168,7 @@ describe("Extract.run", () => {
     })
   )
 
-  it.effect("writes the other format too, over an earlier run of ours", () =>
+  it.effect("replaces an earlier dataset by one in another format", () =>
     Effect.gen(function* () {
       const { out, run } = yield* workbench
       yield* run()
@@ -200,7 +201,7 @@ describe("Extract.run", () => {
     })
   )
 
-  it.effect("tells in a manifest of what it was made, and leaves a card alone that a person wrote", () =>
+  it.effect("writes a manifest, and keeps a card that the user wrote", () =>
     Effect.gen(function* () {
       const { out, run, sessions } = yield* workbench
       const read = (name: string) => Fs.readFileSync(Path.join(out, name), "utf8")
@@ -221,7 +222,7 @@ describe("Extract.run", () => {
     })
   )
 
-  it.effect("says what there is when nothing matches, and writes nothing", () =>
+  it.effect("lists the rigs and roles found when nothing matches, and writes nothing", () =>
     Effect.gen(function* () {
       const { out, run } = yield* workbench
       const error = yield* Effect.flip(run({ rigs: ["nowhere"], roles: ["mayor"] }))
@@ -251,7 +252,7 @@ describe("Extract.run", () => {
     })
   )
 
-  it.effect("leaves a directory alone that is not its own", () =>
+  it.effect("refuses a directory with other files", () =>
     Effect.gen(function* () {
       const { out, run } = yield* workbench
       Fs.mkdirSync(out)
@@ -327,7 +328,7 @@ describe("Extract.run", () => {
     })
   )
 
-  it.effect("counts damage, and goes on past files that cannot be read", () =>
+  it.effect("counts damage, and continues after unreadable files", () =>
     Effect.gen(function* () {
       const { run, sessions } = yield* workbench
       const damaged = Path.join(sessions, "damaged.jsonl")
@@ -369,7 +370,7 @@ describe("Extract.run", () => {
     })
   )
 
-  it.effect("tells how far it is", () =>
+  it.effect("reports progress", () =>
     Effect.gen(function* () {
       const { run } = yield* workbench
       const told: Array<readonly [number, number]> = []
@@ -381,7 +382,7 @@ describe("Extract.run", () => {
     })
   )
 
-  it.effect("writes files for each role, and begins another one when one is full", () =>
+  it.effect("writes files for each role, and begins another file when one is full", () =>
     Effect.gen(function* () {
       const { out, run } = yield* workbench
       const report = yield* run({ perRole: true, maxFileBytes: 1000 })
@@ -410,7 +411,7 @@ describe("Extract.run", () => {
     })
   )
 
-  it.effect("believes the person about where the town is", () =>
+  it.effect("uses the town's directory that the options name", () =>
     Effect.gen(function* () {
       const { run, sessions } = yield* workbench
       Fs.writeFileSync(Path.join(sessions, "own.jsonl"), session("own-1", "/srv/town/deacon"))

@@ -1,4 +1,4 @@
-/** Whole datasets of the fixtures in each format: the files that are written hold together, as their trainer finds them. */
+/** Datasets of the fixtures in each format: their files agree with each other. */
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Result, Stream } from "effect"
@@ -40,7 +40,7 @@ const namesIn = (out: string): ReadonlyArray<string> =>
     .sort()
 
 describe("a dataset of the fixtures", () => {
-  it.live.each(SAMPLE_FORMATS)("as %s is what its validators take", (format) =>
+  it.live.each(SAMPLE_FORMATS)("as %s is valid", (format) =>
     Effect.gen(function* () {
       const out = yield* memoryFolder
       const report = yield* run(out, { format })
@@ -64,7 +64,7 @@ describe("a dataset of the fixtures", () => {
     })
   )
 
-  it.live("as lora-forge has its files, and nothing of the run before it", () =>
+  it.live("as lora-forge has its own files, and none of the earlier run", () =>
     Effect.gen(function* () {
       const out = yield* memoryFolder
       yield* run(out, { format: "axolotl" })
@@ -101,7 +101,7 @@ describe("a dataset of the fixtures", () => {
     })
   )
 
-  it.live("as lora-forge has no two lines in which gpt says the same", () =>
+  it.live("as lora-forge has no two lines with the same answers", () =>
     Effect.gen(function* () {
       const root = yield* memoryFolder
       const sessions = Path.join(root, "sessions")
@@ -133,7 +133,7 @@ describe("a dataset of the fixtures", () => {
     })
   )
 
-  it.live("has arguments as it was asked to", () =>
+  it.live("has arguments in the form of the option", () =>
     Effect.gen(function* () {
       const out = yield* memoryFolder
       const forms = (yield* run(out, { format: "axolotl", arguments: "object" })).outputs.train

@@ -1,3 +1,4 @@
+/** Forks of hydrated sessions: only answers that a model gave are targets. */
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
@@ -48,7 +49,7 @@ const headerOf = (file: string): object => JSON.parse(Fs.readFileSync(file, "utf
 
 describe.each(versions)("a fork that Pi %s made of a hydrated session", (version) => {
   it.live(
-    "is trained on where the model itself answered, and nowhere else",
+    "has only answers of the model as targets",
     Effect.fnUntraced(function* () {
       const pi = yield* HermeticPi.make()
       const hydrated = Path.join(pi.sessionDir, "hydrated.jsonl")

@@ -1,4 +1,4 @@
-/** Images as files beside the samples: every mark in a text has its file, and every file its image. */
+/** Images as files beside the samples: each mark in a text has a file with its image. */
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Result } from "effect"
@@ -18,7 +18,8 @@ import { type SampleOptions } from "../src/ExtractOptions.ts"
 import { FORMATS } from "@pi-sessions/formats/Formats"
 import { Placeholders } from "@pi-sessions/redaction/Placeholders"
 import { Redactor } from "@pi-sessions/redaction/Redactor"
-import { cutSession, toLines } from "../src/parts/sessionLines.ts"
+import { cutSession } from "../src/parts/cutSession.ts"
+import { toLines } from "../src/parts/sessionLines.ts"
 import { assistant, call, chain, image, message, result, text, user } from "@pi-sessions/samples/test/sessions"
 
 const HEADS: { readonly [kind: string]: ReadonlyArray<number> } = {
@@ -93,7 +94,7 @@ const session = chain(
   user([picture("png", 9)])
 )
 
-describe("images that are asked for", () => {
+describe("images", () => {
   it.each(["messages", "parquet"] as const)(
     "stand in the lines of %s by name, in the order of their marks",
     (format) => {
@@ -112,7 +113,7 @@ describe("images that are asked for", () => {
         ["assistant", "seen"]
       ])
       assert.strictEqual(contextOf(objects[0]), "exact")
-      // Each once, and none that stands behind the last answer.
+      // Each once, without those behind the last answer.
       assert.deepStrictEqual(
         files?.map(({ name }) => name),
         [nameA, nameB, nameC, nameD].sort()
@@ -123,7 +124,7 @@ describe("images that are asked for", () => {
     }
   )
 
-  it("are not there without being asked for, and what is written is what it was", () => {
+  it("change nothing without the option", () => {
     const { files, objects } = made(session, { images: false })
     assert.isUndefined(files)
     assert.isFalse("images" in (objects[0] ?? {}))
@@ -132,7 +133,7 @@ describe("images that are asked for", () => {
     assert.deepStrictEqual(messagesIn(objects[0] ?? {}), messagesIn(with_[0] ?? {}))
   })
 
-  it("have no mark but theirs, whatever texts say, and what is no image has none", () => {
+  it("have one mark each; texts and other blocks have none", () => {
     const { files, objects, row } = made(
       chain(
         user("is `[image]` a mark?"),
@@ -153,14 +154,14 @@ describe("images that are asked for", () => {
     assert.strictEqual(files?.length, 1)
   })
 
-  it("are an empty list where there are none, so that all lines have one shape", () => {
+  it("are an empty list in lines without images", () => {
     const { files, objects } = made(chain(user("a"), assistant([text("b")])))
     assert.deepStrictEqual(objects[0]?.["images"], [])
     assert.deepStrictEqual(files, [])
     assert.strictEqual(contextOf(objects[0]), "exact")
   })
 
-  it("tell two targets apart that are the same without them", () => {
+  it("make targets with equal text distinct", () => {
     const content = chain(
       { ...user([a]), id: "a", parentId: null },
       { ...assistant([text("seen")]), id: "b", parentId: "a" },
@@ -171,7 +172,7 @@ describe("images that are asked for", () => {
     assert.strictEqual(made(content, { images: false }).objects.length, 1)
   })
 
-  it("go with the results that a budget takes out", () => {
+  it("are dropped with results that are elided", () => {
     const content = chain(
       user("look"),
       assistant([call("c1", "read")]),
@@ -205,7 +206,7 @@ describe("images that are asked for", () => {
     }
   })
 
-  it.live("pair up with their marks in random sessions, redacted too", () =>
+  it.live("match their marks in random sessions, redacted too", () =>
     Effect.gen(function* () {
       const root = yield* memoryFolder
       let shown = 0
@@ -246,7 +247,7 @@ describe("images that are asked for", () => {
     })
   )
 
-  it.live.each(["messages", "parquet"] as const)("are looked for beside the data: %s", (format) =>
+  it.live.each(["messages", "parquet"] as const)("must be beside the data: %s", (format) =>
     Effect.gen(function* () {
       const root = yield* memoryFolder
       const out = Path.join(root, "out")
@@ -270,7 +271,7 @@ describe("images that are asked for", () => {
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it("are looked at by the validators", () => {
+  it("are checked by the validators", () => {
     for (const format of ["messages", "parquet"] as const) {
       const [line = {}] = made(session, { format }).objects
       const issueOf = (images: ReadonlyArray<Json>): string =>

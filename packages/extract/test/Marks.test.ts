@@ -1,4 +1,4 @@
-/** Marks that a person set: kept safely, and obeyed by a run. */
+/** Marks of people on sessions and answers: stored, and applied by a run. */
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Schema } from "effect"
@@ -26,7 +26,7 @@ const isSamePlace = (a: typeof Change.Type, b: typeof Change.Type): boolean =>
   a.session === b.session && a.entry === b.entry
 
 describe("marks", () => {
-  it.effect.prop("are what was set last, before and after they were written", [Schema.Array(Change)], ([changes]) =>
+  it.effect.prop("have the last value, before and after they are written", [Schema.Array(Change)], ([changes]) =>
     Effect.gen(function* () {
       const folder = yield* memoryFolder
       const path = Path.join(folder, "deep", "marks.json")
@@ -51,7 +51,7 @@ describe("marks", () => {
     }).pipe(Effect.scoped, Effect.provide(NodeServices.layer))
   )
 
-  it.effect("are not read from what holds something else", () =>
+  it.effect("are not read from other files", () =>
     Effect.gen(function* () {
       const folder = yield* memoryFolder
       const path = Path.join(folder, "marks.json")
@@ -74,7 +74,7 @@ describe("marks", () => {
 })
 
 describe("an answer", () => {
-  it("may be learnt from as its own mark says, else as its session's; a rejected session outdoes both", () => {
+  it("has its own mark, else its session's; a rejected session rejects all answers", () => {
     const may = (session: Marks.Mark | null, entry: Marks.Mark | null, acceptedOnly: boolean): boolean =>
       Marks.isTarget(
         { marks: Marks.set(Marks.set(Marks.none, "s", undefined, session), "s", "e", entry), acceptedOnly },
@@ -153,15 +153,15 @@ const marked = (
   ...changes: ReadonlyArray<readonly [session: string, entry: string | undefined, mark: Marks.Mark]>
 ): Marks.Marks => changes.reduce((marks, [session, entry, mark]) => Marks.set(marks, session, entry, mark), Marks.none)
 
-describe("a run that obeys marks", () => {
-  it.effect("takes all where there are none", () =>
+describe("a run with marks", () => {
+  it.effect("keeps all sessions without marks", () =>
     Effect.gen(function* () {
       const { report } = yield* run({ marks: Marks.none, acceptedOnly: false })
       assert.strictEqual(report.sessions.kept, 3)
     }).pipe(Effect.scoped, Effect.provide(NodeServices.layer))
   )
 
-  it.effect("leaves out a rejected session, whatever else is marked in it, and says so", () =>
+  it.effect("drops a rejected session and reports it", () =>
     Effect.gen(function* () {
       const marks = marked(["three", undefined, "reject"], ["three", ids[1], "accept"])
       const { all, report } = yield* run({ marks, acceptedOnly: false })
@@ -170,7 +170,7 @@ describe("a run that obeys marks", () => {
     }).pipe(Effect.scoped, Effect.provide(NodeServices.layer))
   )
 
-  it.effect("learns no rejected answer, and still tells it where others follow", () =>
+  it.effect("has rejected answers as context only", () =>
     Effect.gen(function* () {
       const { all, continued, report } = yield* run({ marks: marked(["one", ids[1], "reject"]), acceptedOnly: false })
       assert.strictEqual(report.total.targets, 4)
@@ -184,7 +184,7 @@ describe("a run that obeys marks", () => {
     }).pipe(Effect.scoped, Effect.provide(NodeServices.layer))
   )
 
-  it.effect("leaves out a session whose every answer is rejected", () =>
+  it.effect("drops a session whose answers are all rejected", () =>
     Effect.gen(function* () {
       const [, answer] = idsOf(session("three", "north"))
       const { report } = yield* run({ marks: marked(["three", answer, "reject"]), acceptedOnly: false })
@@ -192,7 +192,7 @@ describe("a run that obeys marks", () => {
     }).pipe(Effect.scoped, Effect.provide(NodeServices.layer))
   )
 
-  it.effect("learns from what was accepted alone, where that is asked for", () =>
+  it.effect("has only accepted answers as targets with acceptedOnly", () =>
     Effect.gen(function* () {
       const marks = marked(["seventh", undefined, "accept"], ["one", ids[3], "accept"], ["three", undefined, "reject"])
       const { all, report } = yield* run({ marks, acceptedOnly: true })
@@ -205,7 +205,7 @@ describe("a run that obeys marks", () => {
     }).pipe(Effect.scoped, Effect.provide(NodeServices.layer))
   )
 
-  it.effect("says in the manifest which marks it obeyed, by their hash", () =>
+  it.effect("writes the hash of the marks to the manifest", () =>
     Effect.gen(function* () {
       const marks = marked(["three", undefined, "reject"])
       const one = yield* run({ marks, acceptedOnly: false })

@@ -1,4 +1,4 @@
-/** What a model makes of datasets of each kind. */
+/** Reports about datasets of each kind as a local model reads them. */
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Result } from "effect"
@@ -61,7 +61,7 @@ const reportOf = (format: FormatName, name: ModelName, session = sampleText): Ef
   }).pipe(Effect.orDie)
 
 describe("a model's report of a dataset", () => {
-  it.live.each(CHATS)("finds every target of the fixtures again: %s", (format) =>
+  it.live.each(CHATS)("finds every target of the fixtures: %s", (format) =>
     Effect.gen(function* () {
       const { of, samples, targets } = yield* checked(format, "chatml-marked")
       assert.deepStrictEqual([of.conversations, of.answers, of.found], [samples, targets, targets])
@@ -73,7 +73,7 @@ describe("a model's report of a dataset", () => {
     })
   )
 
-  it.live("counts as the lines of tokens do", () =>
+  it.live("counts the tokens of format tokens", () =>
     Effect.gen(function* () {
       const model = yield* load("chatml-marked")
       const lines = linesOf(TokensFormat, fixtureSamples("gt/deacon-patrol"), { model })
@@ -100,7 +100,7 @@ describe("a model's report of a dataset", () => {
     })
   )
 
-  it.live("tells quantiles of lengths that stand there", () =>
+  it.live("has quantiles that are lengths of lines", () =>
     Effect.gen(function* () {
       const model = yield* load("chatml-marked")
       const check = new ModelCheck(model, { maxTokens: 10 })
@@ -120,7 +120,7 @@ describe("a model's report of a dataset", () => {
     })
   )
 
-  it.live("says which answers a template would show otherwise, and that less thinking cures it", () =>
+  it.live("reports answers that the template would change, and suggests less thinking", () =>
     Effect.gen(function* () {
       const lost = yield* reportOf("messages", "drops-thinking")
       assert.deepStrictEqual(
@@ -133,7 +133,7 @@ describe("a model's report of a dataset", () => {
     })
   )
 
-  it.live("tells a template's own words where it refuses, and thoughts that it has no place for", () =>
+  it.live("reports the template's error, and thinking that it leaves out", () =>
     Effect.gen(function* () {
       const parallel = chain(user("go"), assistant([call("a"), call("b")]))
       const { first_missing, missing, tokens } = yield* reportOf("messages", "one-call", parallel)
@@ -144,7 +144,7 @@ describe("a model's report of a dataset", () => {
     })
   )
 
-  it.live("of tokens knows whose they are", () =>
+  it.live("of tokens detects another tokenizer", () =>
     Effect.gen(function* () {
       const mine = yield* checked("tokens", "drops-thinking")
       assert.deepStrictEqual([mine.of.found, mine.of.answers, mine.of.missing], [mine.targets, mine.targets, {}])
@@ -153,7 +153,7 @@ describe("a model's report of a dataset", () => {
     })
   )
 
-  it.live("of pairs has both answers", () =>
+  it.live("of pairs counts both answers", () =>
     Effect.gen(function* () {
       const check = new ModelCheck(yield* load("chatml-marked"), { show: 2 })
       const session = chain(
@@ -175,7 +175,7 @@ describe("a model's report of a dataset", () => {
 })
 
 describe("a model's directory", () => {
-  it.live("may have its template in either place, and is refused with the file that is amiss", () =>
+  it.live("may have its template in either file; errors name the broken file", () =>
     Effect.gen(function* () {
       const root = yield* memoryFolder
       const copy = (name: string, change: (directory: string) => void) => {

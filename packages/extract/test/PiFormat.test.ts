@@ -1,9 +1,9 @@
-/** Sessions as redacted sessions: the real Pis are the oracle of what is still a session, planted secrets of what is left. */
+/** Format `pi`: real Pis open the redacted sessions, and planted secrets are gone. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
-import * as process from "node:process"
+import * as Dose from "@pi-sessions/testing/Dose"
 import { type Json, type JsonObject, isArray, isObject } from "@pi-sessions/core/Json"
 import * as Session from "@pi-sessions/core/Session"
 import * as HermeticPi from "@pi-sessions/testing/HermeticPi"
@@ -31,8 +31,8 @@ import {
   user
 } from "@pi-sessions/samples/test/sessions"
 
-const WALKS = Number(process.env["PI_SESSIONS_WALKS"] || 8)
-const FIRST_SEED = Number(process.env["PI_SESSIONS_SEED"] || 1)
+const WALKS = Dose.of("PI_SESSIONS_WALKS", { test: 3, campaign: 100 })
+const FIRST_SEED = Dose.firstSeed()
 const FIXTURES = new URL("../../../fixtures/", import.meta.url)
 
 const placeholders = new Placeholders("a key of this test")
@@ -138,12 +138,12 @@ const opened = (pi: PiModule.PiModule, path: string) => {
 }
 
 describe.each(PiVersion.versions)("Pi %s", (version) => {
-  it.live("opens what was written, with the same tree, entries and context", () =>
+  it.live("opens redacted sessions with the same tree, entries and context", () =>
     Effect.gen(function* () {
       const pi = yield* Effect.promise(() => PiModule.load(version))
       const folder = yield* memoryFolder
       const own = yield* walks(version, "/home/annabelle/project")
-      // Version 1 has no ids, and Pi draws some anew each time that it opens a file.
+      // Version 1 has no ids, and Pi makes random ones each time that it opens a file.
       const genuine = fixtures.filter((name) => name.startsWith("sessions/") && !name.endsWith("version-1.jsonl"))
       let changed = 0
       for (const [at, path] of [...own, ...genuine].entries()) {
@@ -162,7 +162,7 @@ describe.each(PiVersion.versions)("Pi %s", (version) => {
     })
   )
 
-  it.live("goes on in a redacted session", () =>
+  it.live("continues a redacted session", () =>
     Effect.gen(function* () {
       const pi = yield* HermeticPi.make()
       const session = file(
@@ -191,7 +191,7 @@ describe.each(PiVersion.versions)("Pi %s", (version) => {
     })
   )
 
-  it.live("wrote sessions that are the same without a redactor, byte for byte but for signatures", () =>
+  it.live("writes sessions that keep their bytes without a redactor, but for signatures", () =>
     Effect.gen(function* () {
       for (const path of yield* walks(version, "/srv/project")) checkPlain(Fs.readFileSync(path), path)
     })
@@ -277,7 +277,7 @@ const planted = (at: Path, change: (value: Json | undefined) => Json): string =>
 describe("a secret", () => {
   const { objects, strings } = places([...everything])
 
-  it("is left in no string of any line", () => {
+  it("is in no string of any line", () => {
     assert.isAbove(strings.length, 150)
     for (const at of strings) {
       // Without it nothing is a session.
@@ -289,7 +289,7 @@ describe("a secret", () => {
     }
   })
 
-  it("is left in no key, and no member is lost by it", () => {
+  it("is in no key, and no member is lost", () => {
     const standIn = placeholders.secret("github-pat", token)
     for (const at of objects) {
       const content = planted(at, (value) => ({
@@ -314,7 +314,7 @@ describe("a secret", () => {
     }
   })
 
-  it("of any kind is left nowhere, and neither is one that was named", () => {
+  it("of any kind is removed, and so is one that the user names", () => {
     const random = SeededRandom.make(11)
     for (const [kind, make] of KINDS) {
       const { secret, text: holds } = make(random)
@@ -342,7 +342,7 @@ describe("a secret", () => {
     }
   })
 
-  it("under a key that names it goes, and so does one that a sibling names", () => {
+  it("is removed when its key or a sibling names it", () => {
     const secret = "kX9-vb2QpLw7"
     const lines = (data: JsonObject) => file(header(), ...linked([{ type: "custom", customType: "c", data }]))
     for (const data of [
@@ -356,7 +356,7 @@ describe("a secret", () => {
     assert.include(written(lines({ name: "colour", value: secret })), secret)
   })
 
-  it("is not looked for in an image, and is found in what only says that it is one", () => {
+  it("is not searched in images, but in text that claims to be an image", () => {
     const inImage = (data: string) =>
       file(header(), ...linked([user([{ type: "image", mimeType: "image/png", data }])]))
     // An image whose bytes, as text, hold what looks like a key.
@@ -369,7 +369,7 @@ describe("a secret", () => {
 })
 
 describe("a redacted session", () => {
-  it("has every line that nothing was taken out of as it was, and its header says what it is", () => {
+  it("keeps lines without secrets unchanged, and is marked in its header", () => {
     const odd = `{ "type":"custom" ,"id":"x1","parentId":null,"n":[1.0,1e400,12345678901234567890,-0],"a":1,"a":2,"u":"\\u00e9\\/","__proto__":{} }\r`
     const secret = odd.replace(`"u":"`, `"u":"${token} `)
     const lines = file(header()).trimEnd()
@@ -384,7 +384,7 @@ describe("a redacted session", () => {
     assert.strictEqual(written(made.join("\n")), made.join("\n"))
   })
 
-  it("is all there in what nobody needs to redact", () => {
+  it("keeps everything that needs no redaction", () => {
     for (const name of fixtures) {
       const bytes = bytesOf(name)
       const session = Session.read(bytes)
@@ -401,7 +401,7 @@ describe("a redacted session", () => {
     }
   })
 
-  it("leaves out lines that nobody can read, and counts them", () => {
+  it("drops damaged lines, and counts them", () => {
     const good = file(header(), ...linked([user("a"), user("b")]))
     const torn = `{"type":"message","id":"t1","message":{"role":"user","content":"${token}`
     const glued = file(...linked([user(`c ${token}`)])).replace("\n", "")
@@ -415,7 +415,7 @@ describe("a redacted session", () => {
     assert.notInclude(Buffer.from(both.bytes).toString(), token)
   })
 
-  it("stays a session whatever the user is called", () => {
+  it("stays valid when the user is named like a keyword of Pi", () => {
     const words = [
       "session",
       "message",
@@ -444,7 +444,7 @@ describe("a redacted session", () => {
     }
   })
 
-  it("has one name for one person in all its paths", () => {
+  it("has one placeholder for one person in all its paths", () => {
     const home = "/home/annabelle/work"
     const content = file(
       header({ cwd: home, parentSession: `/home/annabelle/.pi/agent/sessions/--home-annabelle-work--/a.jsonl` }),
@@ -463,7 +463,7 @@ describe("a redacted session", () => {
     assert.include(Buffer.from(elsewhere.bytes).toString(), `ask ${name}`)
   })
 
-  it("is called as Pi calls sessions, and by nobody's name", () => {
+  it("has a file name like those of Pi, without names of people", () => {
     const nameOf = (more: JsonObject) => PiFormat.project(read(file(header(more))), redactor).fileName
     const id = "0197a0de-3c5e-7a63-9f3a-0c6f5b3d2e11"
     assert.strictEqual(nameOf({ id }), `2026-01-05T10-00-00-000Z_${id}.jsonl`)
@@ -485,7 +485,7 @@ describe("a redacted session", () => {
 })
 
 describe("a session that is not redacted", () => {
-  it("is the same, byte for byte but for signatures, whatever is wrong with it", () => {
+  it("keeps its bytes but for signatures, damaged or not", () => {
     for (const name of fixtures) checkPlain(bytesOf(name), name)
     checkPlain(Buffer.from(file(...everything)), "everything")
     const block = (members: string) => `{"type":"session","id":"a"}\n{"type":"x","id":"b","content":[{${members}}]}`
@@ -513,7 +513,7 @@ describe("validate", () => {
       onSuccess: () => "accepted"
     })
 
-  it("takes what Pi opens, and names what it would not", () => {
+  it("accepts files that Pi opens, and reports what is wrong with others", () => {
     const marked = file(header({ redacted: { by: "pi-sessions" } }))
     const entry = file(...linked([user("a")]))
     assert.strictEqual(issueOf(marked + entry), "accepted")

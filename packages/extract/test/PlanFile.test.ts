@@ -1,4 +1,4 @@
-/** The plan's file, and what else a run leaves that is for this machine alone. */
+/** The plan's file and the ledger, which are private to their owner. */
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
@@ -33,7 +33,7 @@ const workbench = Effect.gen(function* () {
 const permissions = (path: string): number => Fs.statSync(path).mode & 0o777
 
 describe("a plan's file", () => {
-  it.live("takes the place of a plan, and of nothing else", () =>
+  it.live("replaces a plan, but no other file", () =>
     Effect.gen(function* () {
       const { extract, options, root, sessions } = yield* workbench
       const thesis = Path.join(root, "thesis.tex")
@@ -62,7 +62,7 @@ describe("a plan's file", () => {
     })
   )
 
-  it.live("says what else counts as settings where they differ", () =>
+  it.live("lists what counts as settings when they differ", () =>
     Effect.gen(function* () {
       const { extract, options, root } = yield* workbench
       const plan = Path.join(root, "plan.json")
@@ -75,7 +75,7 @@ describe("a plan's file", () => {
     })
   )
 
-  it.live("is for its owner's eyes alone, as the ledger is", () =>
+  it.live("is readable by its owner alone, like the ledger", () =>
     Effect.gen(function* () {
       const { extract, options, root } = yield* workbench
       const plan = Path.join(root, "plan.json")

@@ -1,3 +1,4 @@
+/** Preference pairs: two answers to one context. */
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Result } from "effect"
@@ -26,7 +27,7 @@ const told = (file: string) =>
   })
 
 describe("pairs of answers to one context", () => {
-  it("are chosen by the branch that was gone on with, also where the prompt was typed again", () => {
+  it("prefer the answer of the branch that was continued, also when the prompt was typed again", () => {
     const file = chain(
       user("which one?"),
       assistant([text("jest")]),
@@ -38,7 +39,7 @@ describe("pairs of answers to one context", () => {
     assert.deepStrictEqual(told(file), [{ prompt: ["which one?"], chosen: "vitest", rejected: "jest" }])
   })
 
-  it("need two different answers, both whole", () => {
+  it("need two different, complete answers", () => {
     const branches = (...answers: ReadonlyArray<Parameters<typeof assistant>>) =>
       chain(user("go"), ...answers.map((answer) => ({ ...assistant(...answer), parentId: "e1" })))
     assert.deepStrictEqual(told(branches([[text("a")]], [[text("a")]])), [])
@@ -53,7 +54,7 @@ describe("pairs of answers to one context", () => {
     )
   })
 
-  it("are of one context only", () => {
+  it("have one context", () => {
     const file = chain(
       user("go"),
       assistant([call("a")], { stopReason: "toolUse" }),

@@ -1,4 +1,4 @@
-/** The key's file: made once, for its owner alone, and never overwritten. */
+/** The file of the redaction key: created once, readable by its owner alone, never overwritten. */
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -11,7 +11,7 @@ const live = <A, E>(effect: Effect.Effect<A, E, NodeServices.NodeServices>) =>
   Effect.provide(effect, NodeServices.layer)
 
 describe("a redaction key", () => {
-  it.live("is made where there is none, and is the same from then on", () =>
+  it.live("is created once", () =>
     Effect.gen(function* () {
       const file = Path.join(yield* temporaryFolder, "state", "redaction.key")
       const keys = yield* live(
@@ -28,7 +28,7 @@ describe("a redaction key", () => {
     })
   )
 
-  it.live("is not read out of another file, whose content is told to nobody", () =>
+  it.live("is not read from another file; the error does not show its content", () =>
     Effect.gen(function* () {
       const file = Path.join(yield* temporaryFolder, "notes.txt")
       Fs.writeFileSync(file, "private notes")

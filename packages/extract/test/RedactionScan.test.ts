@@ -1,4 +1,4 @@
-/** Scanners of other people: run as real processes, which stand in for them on the PATH. */
+/** External scanners, replaced by scripts on the PATH. */
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
@@ -10,7 +10,7 @@ import { type ExternalScanner, scanExternally } from "../src/publish/ExternalSca
 
 const SECRET = "what-the-scanner-found"
 
-/** Runs with a PATH that holds one program, which a script of Node's stands in for. */
+/** Runs with a PATH that holds one program, which is a script for Node. */
 const withScanner = Effect.fnUntraced(
   function* (name: ExternalScanner, script: string | undefined) {
     const root = yield* temporaryFolder
@@ -56,7 +56,7 @@ describe("a dataset", () => {
     ["trufflehog", `console.error(JSON.stringify({ level: "info-0", msg: "finished scanning" }))`],
     ["gitleaks", gitleaks("[]", 0)]
   ]
-  it.live.each(clean)("passes where %s finds nothing", ([name, script]) =>
+  it.live.each(clean)("passes when %s finds nothing", ([name, script]) =>
     Effect.gen(function* () {
       const { result } = yield* withScanner(name, script)
       assert.isTrue(Result.isSuccess(result), String(Result.isFailure(result) ? result.failure : ""))
@@ -69,7 +69,7 @@ describe("a dataset", () => {
     ["trufflehog", TRUFFLEHOG_FINDING, { Github: 1 }],
     ["gitleaks", gitleaks(GITLEAKS_REPORT, 99), { "github-pat": 2 }]
   ]
-  it.live.each(found)("fails where %s finds something, and the secret is not told", ([name, script, counts]) =>
+  it.live.each(found)("fails when %s finds something; the error does not show the secret", ([name, script, counts]) =>
     Effect.gen(function* () {
       const { dataset, result } = yield* withScanner(name, script)
       const failure = Result.isFailure(result) ? result.failure : undefined
@@ -103,7 +103,7 @@ describe("a dataset", () => {
     })
   )
 
-  it.live.each(["trufflehog", "gitleaks"] as const)("fails where %s is not on the PATH", (name) =>
+  it.live.each(["trufflehog", "gitleaks"] as const)("fails when %s is not on the PATH", (name) =>
     Effect.gen(function* () {
       const { result } = yield* withScanner(name, undefined)
       assert.strictEqual(Result.isFailure(result) ? result.failure._tag : "", "ScannerMissing")
@@ -114,7 +114,7 @@ describe("a dataset", () => {
     ["trufflehog", "--no-verification", ""],
     ["gitleaks", "--ignore-gitleaks-allow", gitleaks("[]", 0)]
   ]
-  it.live.each(wanted)("is scanned by %s with %s: no network, no excuses", ([name, flag, script]) =>
+  it.live.each(wanted)("is scanned by %s with %s: no network, no exceptions", ([name, flag, script]) =>
     Effect.gen(function* () {
       const { result } = yield* withScanner(name, `if (!args.includes("${flag}")) process.exit(1)\n${script}`)
       assert.isTrue(Result.isSuccess(result))

@@ -1,4 +1,4 @@
-/** What a conversation shows of how it went: examples to read, and what holds of any session. */
+/** Predicates of quality: examples, and properties of random sessions. */
 import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
 import { type JsonObject } from "@pi-sessions/core/Json"
@@ -197,7 +197,7 @@ describe("tests that passed behind an edit", () => {
     assert.isTrue(run(command.replace(/\|[^|]*$/u, "| tail -40"), output))
   })
 
-  it("are told by the last lines, and by none that is too long for a summary", () => {
+  it("are read from the last lines, without lines that are too long for a summary", () => {
     const passed = "Tests:       3 passed, 3 total\n"
     const noise = "a line of the log\n".repeat(1000)
     assert.isTrue(run("npm test | cat", noise + passed))
@@ -234,7 +234,7 @@ describe("tests that passed behind an edit", () => {
     assert.isFalse(facts(user("go"), ...edited, ...good, ...edited, ...bad).tests_passed_after_edit)
   })
 
-  it("stand behind the last edit that succeeded", () => {
+  it("come after the last edit that succeeded", () => {
     const [good, unknown] = [ran("npm test", "ok"), ran("npm test | tail", "...")]
     const failed = did("edit", { path: "a.ts", edits: [] }, "no such text", true)
     assert.isFalse(facts(user("go"), ...edited, ...good, ...edited, said("done")).tests_passed_after_edit)
@@ -413,7 +413,7 @@ describe("errors", () => {
   })
 })
 
-it("tells how a conversation ended, whatever stands behind its last message", () => {
+it("finds how a conversation ended, whatever follows its last message", () => {
   const label = { type: "label", targetId: "e1", label: "x" }
   const ended = (...entries: ReadonlyArray<JsonObject>) => facts(...entries, label).ended
   assert.strictEqual(ended(), "nothing")
@@ -501,7 +501,7 @@ describe("of any session, facts", () => {
         id: `o${at}`,
         parentId: at === 0 ? `e${1 + random.int(own.length)}` : `o${at - 1}`
       }))
-      // A branch that was left stands before the last entry of the one that goes on.
+      // The abandoned branch is before the last entry of the active one.
       const mixed = file(header(), ...own.slice(0, -1), ...others, ...own.slice(-1))
       assert.deepStrictEqual(factsOf(mixed), factsOf(file(header(), ...own)), `seed ${seed}`)
       const first = samples(mixed).find(({ metadata }) => metadata.active)
@@ -535,7 +535,7 @@ const isObject = (value: unknown): value is { readonly [key: string]: unknown } 
   typeof value === "object" && value !== null
 const isOf = (value: unknown, role: string): boolean => isObject(value) && value["role"] === role
 
-it("stands in each sample's metadata; of an abandoned branch as far as its last answer", () => {
+it("is in each sample's metadata; of an abandoned branch up to its last answer", () => {
   const branches = file(
     header(),
     ...linked([

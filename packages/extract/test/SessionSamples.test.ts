@@ -1,8 +1,10 @@
+/** The samples of one session, and the fates of its entries. */
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
+import * as Dose from "@pi-sessions/testing/Dose"
 import * as SessionRole from "@pi-sessions/catalog/SessionRole"
 import * as ClaudeCodeSession from "@pi-sessions/core/ClaudeCodeSession"
 import { stringAt } from "@pi-sessions/core/Json"
@@ -38,6 +40,10 @@ import {
 const FIXTURES = Path.resolve(import.meta.dirname, "../../../fixtures")
 const KEY = "0".repeat(64)
 
+/** Of all pairs of a session and a format, every n-th one is compared with `extract`. */
+const CASES_STEP = Dose.isCampaign() ? 1 : 7
+const WALKS = Dose.of("PI_SESSIONS_WALKS", { test: 4, campaign: 100 })
+
 const below = (folder: string): ReadonlyArray<string> =>
   Fs.readdirSync(Path.join(FIXTURES, folder), { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".jsonl"))
@@ -51,13 +57,13 @@ const samplesOf = (path: string, options: SampleOptions, model?: LocalModel): Se
   return SessionSamples.of(session, model === undefined ? origin : { ...origin, model }, options)
 }
 
-/** What `extract` makes of that file alone: its row, and the lines of each file that it wrote. */
+/** The row and the files that `extract` gives for one session. */
 const extracted = Effect.fnUntraced(function* (path: string, options: SampleOptions & { readonly tokenizer?: string }) {
   const out = Path.join(yield* temporaryFolder, "out")
   const report = yield* Effect.flatMap(Extract, (extract) =>
     extract.run({ ...options, rigs: [], roles: [], out, split: { _tag: "Share", validation: 0 } })
   ).pipe(Effect.provide(Extract.layer.pipe(Layer.provide(SessionSource.layerPaths([path])))))
-  // What holds no lines is made of the same lines as any other format.
+  // Parquet files are made of the same lines as other formats.
   const texts = report.outputs.files.filter(({ path }) => path.endsWith(".jsonl"))
   const files = texts.map(({ file, path }) => ({
     file,
@@ -66,7 +72,7 @@ const extracted = Effect.fnUntraced(function* (path: string, options: SampleOpti
   return { row: report.rows[0], files }
 })
 
-/** What must hold of the fates, whatever the session. */
+/** Properties of the fates of any session. */
 const checkFates = (path: string, options: SampleOptions, { fates, row, samples }: SessionSamples.SessionSamples) => {
   const name = `${path} ${JSON.stringify(options)}`
   const { tree } = SessionMigration.toCurrent(Session.read(Fs.readFileSync(path)))
@@ -85,7 +91,7 @@ const checkFates = (path: string, options: SampleOptions, { fates, row, samples 
   )
   for (const { turns } of kept) {
     for (const { entries, turn } of turns) {
-      // The id of an entry stands in its turn.
+      // A turn has the id of its entry.
       assert.strictEqual(turn.uuid, entries[0]?.id ?? "", name)
       if (turn.role === "assistant") assert.lengthOf(entries, 1, name)
       // A prompt is what several system messages come to.
@@ -111,7 +117,7 @@ const SETTINGS: ReadonlyArray<Partial<SampleOptions>> = [
 ]
 
 describe("SessionSamples.of", () => {
-  it.effect("gives the very lines that extract writes, in every format", () =>
+  it.effect("gives the lines that extract writes, in every format", () =>
     Effect.gen(function* () {
       let lines = 0
       const tokens = yield* Models.load("chatml-marked")
@@ -119,38 +125,40 @@ describe("SessionSamples.of", () => {
       // Made here, so that no scanner of secrets finds it in the repository.
       const key = `ghp_${"A1b2C3d4E5".repeat(4).slice(4)}`
       Fs.writeFileSync(secret, chain(user(`Take ${key}.`), assistant([text("I took it to /home/ann.")])))
-      for (const path of [...below("sessions"), secret]) {
-        for (const format of LINE_FORMATS) {
-          const isTelling = /branches|compacted|version-1|secret/.test(path)
-          for (const settings of isTelling ? SETTINGS : SETTINGS.slice(0, 1)) {
-            const given = options({ format, ...settings })
-            const model = format === "tokens" ? tokens : undefined
-            const tokenizer = model === undefined ? {} : { tokenizer: Models.directoryOf("chatml-marked") }
-            const { row, files } = yield* extracted(path, { ...given, ...tokenizer })
-            const own = samplesOf(path, given, model)
-            // Which split, and the hash of the file, are said by who has both.
-            const told = (one: ReportRow | undefined) => ({ ...one, split: "", sha256: "" })
-            assert.deepStrictEqual(told(own.row), told(row), `${path} ${JSON.stringify(given)}`)
-            for (const { file, lines: written } of files) {
-              const shown = own.samples.flatMap((one) => (one._tag === "Kept" && one.file === file ? [one.line] : []))
-              assert.deepStrictEqual(shown, written, `${path} ${JSON.stringify(given)}`)
-              lines += written.length
-            }
-            checkFates(path, given, own)
-          }
+      const cases = [...below("sessions"), secret].flatMap((path) =>
+        (/branches|compacted|version-1|secret/.test(path) ? SETTINGS : SETTINGS.slice(0, 1)).flatMap((settings) =>
+          LINE_FORMATS.map((format) => ({ path, settings, format }))
+        )
+      )
+      // The step has no common factor with the number of formats, so every format meets every setting.
+      for (let at = 0; at < cases.length; at += CASES_STEP) {
+        const { format, path, settings } = cases[at] ?? assert.fail()
+        const given = options({ format, ...settings })
+        const model = format === "tokens" ? tokens : undefined
+        const tokenizer = model === undefined ? {} : { tokenizer: Models.directoryOf("chatml-marked") }
+        const { row, files } = yield* extracted(path, { ...given, ...tokenizer })
+        const own = samplesOf(path, given, model)
+        // Split and hash are only in the dataset.
+        const common = (one: ReportRow | undefined) => ({ ...one, split: "", sha256: "" })
+        assert.deepStrictEqual(common(own.row), common(row), `${path} ${JSON.stringify(given)}`)
+        for (const { file, lines: written } of files) {
+          const shown = own.samples.flatMap((one) => (one._tag === "Kept" && one.file === file ? [one.line] : []))
+          assert.deepStrictEqual(shown, written, `${path} ${JSON.stringify(given)}`)
+          lines += written.length
         }
+        checkFates(path, given, own)
       }
-      assert.isAbove(lines, 150)
+      assert.isAbove(lines, 20)
       assert.deepInclude(samplesOf(secret, options()).row.volume?.redacted, { "github-pat": 1 })
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.effect("tells of every entry what became of it, in sessions of both real Pis and in damaged ones", () =>
+  it.effect("gives a fate for every entry, in sessions of both real Pis and in damaged ones", () =>
     Effect.gen(function* () {
       const root = yield* temporaryFolder
       const paths = [...below("damaged"), ...below("unsound")]
       for (const version of ["0.78", "1.5"] as const) {
-        for (let seed = 1; seed <= 8; seed++) {
+        for (let seed = 1; seed <= WALKS; seed++) {
           const dir = Path.join(root, version, String(seed))
           const walk = yield* Effect.promise(() => SessionWalk.walk(version, { seed, steps: 60, dir, cwd: "/srv/app" }))
           paths.push(...walk.files)
@@ -203,7 +211,7 @@ describe("SessionSamples.of", () => {
     user("thanks")
   )
 
-  it.effect("names the reason of each entry that is left out, and the parts that are lost", () =>
+  it.effect("gives the reason for each dropped entry, and the parts that are lost", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* fatesOf(calls), [
         "e1: c1 (image)",
@@ -237,7 +245,7 @@ describe("SessionSamples.of", () => {
     })
   )
 
-  it.effect("tells of branches, pairs, budgets and hydrated sessions", () =>
+  it.effect("gives fates in branches, pairs, budgets and hydrated sessions", () =>
     Effect.gen(function* () {
       const forked = file(
         header(),
@@ -294,7 +302,7 @@ describe("SessionSamples.of", () => {
     })
   )
 
-  it("tells of what Claude Code put beside its messages", () => {
+  it("gives fates of attachments of Claude Code", () => {
     let attachments = 0
     for (const path of below("claude-code")) {
       const session = ClaudeCodeSession.fromLines(Session.read(Fs.readFileSync(path)).lines)

@@ -1,10 +1,10 @@
-/** Lines of sessions whose long texts are set aside on the way, beside lines of the same sessions read whole. */
+/** Setting long texts aside gives the same lines as processing whole sessions. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import * as Fs from "node:fs"
-import * as process from "node:process"
 import * as Schema from "effect/Schema"
 import * as SchemaParser from "effect/SchemaParser"
+import * as Dose from "@pi-sessions/testing/Dose"
 import * as Session from "@pi-sessions/core/Session"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import * as SessionWalk from "@pi-sessions/testing/SessionWalk"
@@ -15,13 +15,14 @@ import { type SampleOptions } from "../src/ExtractOptions.ts"
 import { type FormatName } from "@pi-sessions/formats/FormatName"
 import { Placeholders } from "@pi-sessions/redaction/Placeholders"
 import { Redactor } from "@pi-sessions/redaction/Redactor"
-import { type CutSession, cutOf, cutSession, ofCut, toLines } from "../src/parts/sessionLines.ts"
+import { type CutSession, cutOf, cutSession, ofCut } from "../src/parts/cutSession.ts"
+import { toLines } from "../src/parts/sessionLines.ts"
 import { SAMPLE_FORMATS } from "@pi-sessions/formats/test/formats"
 
 type Random = SeededRandom.SeededRandom
 
-const WALKS = Number(process.env["PI_SESSIONS_WALKS"] || 10)
-const SEED = Number(process.env["PI_SESSIONS_SEED"] || 1)
+const WALKS = Dose.of("PI_SESSIONS_WALKS", { test: 3, campaign: 100 })
+const SEED = Dose.firstSeed()
 
 const pieces = [
   "what a tool printed, line after line ",
@@ -48,7 +49,7 @@ const text = (random: Random): string => {
 
 const COMMANDS = ["pnpm test", "git commit -m x", "bd close gt-1", "ls"] as const
 
-/** A session in which texts of all lengths, many of them said twice, stand wherever texts may. */
+/** A session with texts of all lengths, many of them repeated, in every place where texts can be. */
 const sessionOf = (random: Random): Session.Session => {
   const said: Array<string> = ["x"]
   const any = (): string => {
@@ -183,7 +184,7 @@ const optionsOf = (format: FormatName, random: Random): SampleOptions => ({
 })
 
 describe("long texts set aside", () => {
-  it("give the bytes that whole sessions give, in every format, redacted or not", () => {
+  it("give the same lines in every format, redacted or not", () => {
     let spliced = 0
     for (let seed = SEED; seed < SEED + 40 * WALKS; seed++) {
       const random = SeededRandom.make(seed)
@@ -196,7 +197,7 @@ describe("long texts set aside", () => {
   })
 
   it.effect(
-    "give the bytes that whole sessions of both real Pis give",
+    "give the same lines of sessions of both real Pis",
     () =>
       Effect.gen(function* () {
         const root = yield* temporaryFolder
@@ -225,7 +226,7 @@ const accepts = (schema: Schema.Decoder<unknown>) => {
   return (value: unknown) => Result.isSuccess(decode(value))
 }
 
-it("a quick look at messages takes what the schema takes", () => {
+it("the quick schema of messages accepts what the full schema accepts", () => {
   const byRule = accepts(Schema.NonEmptyArray(ChatMessage))
   const quickly = accepts(QuickMessages)
   const good = [

@@ -1,4 +1,4 @@
-/** Splits without leakage: families, near-duplicates, and what a dataset that grows leaves in its place. */
+/** Splits without leakage: families, near-duplicates, and assignments that stay when a dataset grows. */
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
@@ -6,6 +6,7 @@ import { createHash } from "node:crypto"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import * as process from "node:process"
+import * as Dose from "@pi-sessions/testing/Dose"
 import { type JsonObject } from "@pi-sessions/core/Json"
 import { SessionSource } from "@pi-sessions/session-file/SessionSource"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
@@ -17,7 +18,7 @@ import * as Splits from "../src/plan/Splits.ts"
 import { type Made, generate, wordOf, words, write } from "@pi-sessions/samples/test/manySessions"
 import * as Sessions from "@pi-sessions/samples/test/sessions"
 
-const SESSIONS = Number(process.env["PI_SESSIONS_FUZZ"] || 1000)
+const SESSIONS = Dose.of("PI_SESSIONS_FUZZ", { test: 300, campaign: 20000 })
 
 const run = (sessions: string, out: string, options: Partial<ExtractOptions> = {}) =>
   Effect.flatMap(Extract, (extract) =>
@@ -112,7 +113,7 @@ describe("a dataset of many sessions", () => {
     })
   )
 
-  it.live("gives the same bytes whatever the order in which the files are found", () =>
+  it.live("does not depend on the order in which files are listed", () =>
     Effect.gen(function* () {
       const root = yield* memoryFolder
       const sessions = generate(60, 5)
@@ -132,7 +133,7 @@ describe("a dataset of many sessions", () => {
     })
   )
 
-  it.live("takes sessions that begin alike for kin, whatever stands before what is said", () =>
+  it.live("treats sessions with equal beginnings as kin, whatever entries precede them", () =>
     Effect.gen(function* () {
       const preludes: ReadonlyArray<ReadonlyArray<JsonObject>> = [
         [],
@@ -179,7 +180,7 @@ describe("a dataset of many sessions", () => {
     })
   )
 
-  it.live("keeps to what it recorded without naming a session, and to records that named them", () =>
+  it.live("keeps recorded splits, by hashes and by the ids of version 1", () =>
     Effect.gen(function* () {
       const root = yield* memoryFolder
       const folder = Path.join(root, "sessions")
@@ -198,7 +199,7 @@ describe("a dataset of many sessions", () => {
       assert.strictEqual(kind, "pi-sessions/splits/2")
       assert.deepStrictEqual(sessions, Object.fromEntries([...splitOf].map(([id, split]) => [sha256(id), split])))
 
-      // The other way round, as nobody would split them anew.
+      // The opposite of what a new split would give.
       const turned = new Map(
         [...splitOf].map(([id, split]) => [id, split === "train" ? "validation" : "train"] as const)
       )
@@ -216,7 +217,7 @@ describe("a dataset of many sessions", () => {
     })
   )
 
-  it.live("splits by time, and leaves out what would leak", () =>
+  it.live("splits by time, and drops sessions that would leak", () =>
     Effect.gen(function* () {
       const root = yield* memoryFolder
       const folder = Path.join(root, "sessions")
@@ -245,7 +246,7 @@ describe("Splits.assign", () => {
     family
   })
 
-  it("leaves out a new session that ties two splits together, and only that", () => {
+  it("drops only the new session that belongs to two splits", () => {
     const sessions = [session("a", "f"), session("b", "f"), session("c", "f")]
     const recorded = new Map<string, Split>([
       [Splits.keyOf("a"), "train"],
@@ -287,7 +288,7 @@ describe("MinHash", () => {
     return both / (left.size + right.size - both)
   }
 
-  it("estimates how alike two texts are", () => {
+  it("estimates the similarity of two texts", () => {
     const random = SeededRandom.make(11)
     let squares = 0
     for (let round = 0; round < 200; round++) {

@@ -171,6 +171,10 @@ const validateDataset = ({ files, sidecars }: Dataset): Result.Result<ReadonlyAr
 
 export const AxolotlFormat: SampleFormat<AxolotlSample> = {
   name: "axolotl",
+  trainer: "Axolotl: see `axolotl.yml`. `train` on each message tells what is trained on.",
+  // Templates that Axolotl is used with drop earlier thinking, and its masks would then cover other words.
+  reasoning: "last-query",
+  hasChatLines: true,
   project,
   validate,
   sidecars,

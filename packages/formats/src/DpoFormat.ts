@@ -70,4 +70,11 @@ const validate = (line: string): Result.Result<DpoSample, InvalidSample> =>
     return Result.fail(new InvalidSample({ format: "dpo", at, issue }))
   })
 
-export const DpoFormat: SampleFormat<DpoSample> = { name: "dpo", project, validate }
+export const DpoFormat: SampleFormat<DpoSample> = {
+  name: "dpo",
+  trainer: "TRL: `DPOTrainer`.",
+  isPairs: true,
+  hasChatLines: true,
+  project,
+  validate
+}

@@ -1,6 +1,7 @@
 /** The formats by name. */
 import { AxolotlFormat } from "./AxolotlFormat.ts"
 import { DpoFormat } from "./DpoFormat.ts"
+import { type FormatName } from "./FormatName.ts"
 import { LlamaFactoryFormat } from "./LlamaFactoryFormat.ts"
 import { LoraForgeFormat } from "./LoraForgeFormat.ts"
 import { MessagesFormat } from "./MessagesFormat.ts"
@@ -8,8 +9,7 @@ import { MistralFormat } from "./MistralFormat.ts"
 import { MsSwiftFormat } from "./MsSwiftFormat.ts"
 import { OpenAiFormat } from "./OpenAiFormat.ts"
 import { ParquetFormat } from "./ParquetFormat.ts"
-import * as PiFormat from "./PiFormat.ts"
-import { type FormatName } from "./FormatName.ts"
+import { PiFormat } from "./PiFormat.ts"
 import { type SampleFormat } from "./Sample.ts"
 import { ShareGptFormat } from "./ShareGptFormat.ts"
 import { TokensFormat } from "./TokensFormat.ts"
@@ -26,6 +26,5 @@ export const FORMATS: { readonly [Name in FormatName]: SampleFormat<unknown> } =
   dpo: DpoFormat,
   tokens: TokensFormat,
   parquet: ParquetFormat,
-  // A session is kept if it gives at least one sample in format `messages`.
-  pi: { ...MessagesFormat, name: "pi", wholeSession: { project: PiFormat.project, validate: PiFormat.validate } }
+  pi: PiFormat
 }

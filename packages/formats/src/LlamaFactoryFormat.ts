@@ -51,6 +51,7 @@ const validateDataset = ({ files, sidecars }: Dataset): Result.Result<ReadonlyAr
 export const LlamaFactoryFormat: SampleFormat<ShareGptSample> = {
   ...ShareGptFormat,
   name: "llama-factory",
+  trainer: "LLaMA-Factory: `dataset_info.json` is ready to be pointed at; it trains on every answer.",
   sidecars,
   validateDataset
 }

@@ -255,6 +255,7 @@ const sessionLineOf = (samples: readonly [TrainingSample, ...ReadonlyArray<Train
 
 export const LoraForgeFormat: SampleFormat<LoraForgeSample> = {
   name: "lora-forge",
+  trainer: "lora_forge: its own files; every `gpt` is trained on.",
   divide: LoraForgeWindows.divide,
   project,
   validate,

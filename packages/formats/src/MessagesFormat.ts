@@ -123,7 +123,11 @@ const validate = (line: string): Result.Result<Line, InvalidSample> =>
 
 export const MessagesFormat: SampleFormat<Line> = {
   name: "messages",
+  trainer:
+    "TRL and Unsloth: set `assistant_only_loss=True`. Without it TRL trains on user and tool messages too, in `messages` and in the whole of a `completion`.",
+  takesImages: true,
   passesTexts: true,
+  hasChatLines: true,
   project,
   validate
 }

@@ -77,4 +77,10 @@ const validate = (line: string): Result.Result<MistralSample, InvalidSample> =>
     return Result.fail(new InvalidSample({ format: "mistral", at, issue }))
   })
 
-export const MistralFormat: SampleFormat<MistralSample> = { name: "mistral", project, validate }
+export const MistralFormat: SampleFormat<MistralSample> = {
+  name: "mistral",
+  trainer: "Mistral: `weight` tells what is trained on.",
+  hasChatLines: true,
+  project,
+  validate
+}

@@ -175,4 +175,9 @@ const validate = (line: string): Result.Result<MsSwiftSample, InvalidSample> =>
     return Result.fail(new InvalidSample({ format: "ms-swift", at, issue }))
   })
 
-export const MsSwiftFormat: SampleFormat<MsSwiftSample> = { name: "ms-swift", project, validate }
+export const MsSwiftFormat: SampleFormat<MsSwiftSample> = {
+  name: "ms-swift",
+  trainer: "ms-swift: `loss` on each message tells what is trained on.",
+  project,
+  validate
+}

@@ -79,4 +79,11 @@ const validateDataset = ({ files }: Dataset): Result.Result<ReadonlyArray<string
     )
   )
 
-export const OpenAiFormat: SampleFormat<OpenAiSample> = { name: "openai", project, validate, validateDataset }
+export const OpenAiFormat: SampleFormat<OpenAiSample> = {
+  name: "openai",
+  trainer: "OpenAI and services like it: `weight` tells what is trained on. Ten lines at least.",
+  hasChatLines: true,
+  project,
+  validate,
+  validateDataset
+}

@@ -195,6 +195,10 @@ const columnsOf = (first: JsonObject | undefined): ParquetFile.Columns => {
 
 export const ParquetFormat: SampleFormat<Row> = {
   name: "parquet",
+  trainer:
+    "TRL and Unsloth: set `assistant_only_loss=True`, and load it with `load_dataset(...).with_transform(trl.trainer.utils.remove_none_values)`, since columns have null where a message has no such member.",
+  takesImages: true,
+  hasChatLines: true,
   project,
   validate,
   container: {

@@ -18,7 +18,8 @@ import * as Session from "@pi-sessions/core/Session"
 import { HeaderLine, SessionEntry, type SessionLine } from "@pi-sessions/core/SessionLine"
 import { DropTally } from "@pi-sessions/samples/DropCounts"
 import { ENTRY_STEPS, type SessionBudget } from "@pi-sessions/core/SessionBudget"
-import { type WrittenSession } from "./Sample.ts"
+import { MessagesFormat } from "./MessagesFormat.ts"
+import { type SampleFormat, type WrittenSession } from "./Sample.ts"
 import { type RedactionScope, type Redactor } from "@pi-sessions/redaction/Redactor"
 import * as JsonStrings from "@pi-sessions/redaction/JsonStrings"
 import * as JsonText from "@pi-sessions/core/JsonText"
@@ -223,3 +224,15 @@ const REFUSED = new Map<string, string>([
   ["header-not-first", "the header is not the first line"],
   ["bom", "a byte order mark"]
 ])
+
+/** Whether a session is in the dataset is decided by its samples as messages. */
+export const PiFormat: SampleFormat<unknown> = {
+  name: "pi",
+  trainer:
+    "Sessions of Pi, a file each: Pi opens them, and the Hub shows them as traces. Nothing in them says what to train on.",
+  cardTags: ["format:agent-traces"],
+  passesTexts: true,
+  project: MessagesFormat.project,
+  validate: MessagesFormat.validate,
+  wholeSession: { project, validate }
+}

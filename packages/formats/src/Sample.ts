@@ -18,6 +18,7 @@ import { type LocalModel } from "./model/LocalModel.ts"
 import { Unlearnable } from "./model/LossMask.ts"
 import { QualityPredicate } from "@pi-sessions/samples/QualityPredicate"
 import { type SessionBudget } from "@pi-sessions/core/SessionBudget"
+import { type Reasoning } from "@pi-sessions/samples/Reasoning"
 import { type Split } from "./Split.ts"
 import { ToolsSource } from "@pi-sessions/samples/ToolDefinition"
 import { SampleContext, SampleStart, SystemSource, type TrainingSample } from "@pi-sessions/samples/TrainingSample"
@@ -228,8 +229,16 @@ export interface WholeSession {
     sourcePath: string,
     budget?: SessionBudget
   ) => WrittenSession
-  /** Validates an output file. */
-  readonly validate: (bytes: Uint8Array) => Result.Result<unknown, { readonly message: string }>
+  /** Parses a file of output and checks it. */
+  readonly validate: (bytes: Uint8Array) => Result.Result<unknown, BrokenSession>
+}
+
+/** A file that Pi would refuse, or that contains something which must be redacted. */
+export interface BrokenSession {
+  /** From 1. */
+  readonly line: number
+  readonly byteOffset: number
+  readonly message: string
 }
 
 export interface WrittenSession {
@@ -241,35 +250,52 @@ export interface WrittenSession {
   readonly dropped: DropCounts
 }
 
-/** How a format writes samples. */
+/**
+ * The descriptor of a format: all that the rest of the program knows about it. Programs ask these fields; only a format's
+ * own module compares its name.
+ */
 export interface SampleFormat<S> {
   readonly name: FormatName
-  /** Cuts a sample into the pieces that the format or its model requires. Each piece is projected on its own. */
+  /** One sentence of the dataset's card: what the trainer has to be configured with. */
+  readonly trainer: string
+  /** Tags that the dataset's card has beside the common ones. */
+  readonly cardTags?: ReadonlyArray<string>
+  /** Its samples are preference pairs, which are found among all branches of a session. */
+  readonly isPairs?: true
+  /** Its lines can name files of images. */
+  readonly takesImages?: true
+  /** Its lines are tokens, so it has lines only where a model is given. */
+  readonly needsModel?: true
+  /** A chat template can render its lines, see ChatLine.ts. */
+  readonly hasChatLines?: true
+  /** What becomes of thinking unless the user chooses. Default: "all". */
+  readonly reasoning?: Reasoning
+  /** Cuts a sample into the pieces that the format or its model prescribes. Each piece is projected by itself. */
   readonly divide?: (sample: TrainingSample, options?: ProjectOptions) => ReadonlyArray<TrainingSample>
   readonly project: (sample: TrainingSample, options?: ProjectOptions) => Projection<S>
   /**
-   * Whether texts are copied into the line, each as one JSON string, and neither `project` nor `validate` looks into a
-   * long one. Long texts can then be set aside while a line is made; see SessionOutline.ts of core.
+   * Texts come into the line unchanged, each as a JSON string, and neither `project` nor `validate` reads a long one.
+   * Then long texts are set aside while a line is made, see SessionOutline.ts of core.
    */
   readonly passesTexts?: true
-  /** Validates an output line by the format's rules. */
+  /** Parses a line of output and checks the format's rules. */
   readonly validate: (line: string) => Result.Result<S, InvalidSample>
-  /** The files for a line, if the format prescribes their names. */
+  /** The files of a line, where the format prescribes their names. */
   readonly fileNames?: (line: { readonly split: Split; readonly role: GasTown.Role }) => ReadonlyArray<string>
-  /** A line for each session, made of its samples in the dataset, and the file of these lines. */
+  /** A file with one line for each session, made of the session's samples in the dataset. */
   readonly sessions?: {
     readonly fileName: string
     readonly lineOf: (samples: readonly [TrainingSample, ...ReadonlyArray<TrainingSample>]) => string
   }
-  /** Writes each session as one file. The lines are not written; they only decide which sessions are kept. */
-  readonly wholeSession?: WholeSession
-  /** The container that lines are converted into at the end of a run. */
-  readonly container?: SampleContainer
-  /** Files beside the data. */
-  readonly sidecars?: (files: ReadonlyArray<DataFile>) => ReadonlyArray<Sidecar>
   /**
-   * Validates the sidecars and the rules that concern several lines. Returns notes that do not make the dataset
-   * invalid.
+   * Each session becomes one file. Then no lines are written, but a session is in the dataset only when it would have
+   * lines.
    */
+  readonly wholeSession?: WholeSession
+  /** The file type that lines are converted to at the end of a run. Default: JSONL. */
+  readonly container?: SampleContainer
+  /** Files beside the data, for the trainer. */
+  readonly sidecars?: (files: ReadonlyArray<DataFile>) => ReadonlyArray<Sidecar>
+  /** Parses the sidecars and checks the rules that concern several lines. Succeeds with notes for people. */
   readonly validateDataset?: (dataset: Dataset) => Result.Result<ReadonlyArray<string>, InvalidDataset>
 }

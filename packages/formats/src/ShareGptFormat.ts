@@ -169,4 +169,9 @@ const validate = (line: string): Result.Result<ShareGptSample, InvalidSample> =>
     return Result.fail(new InvalidSample({ format: "sharegpt", at, issue }))
   })
 
-export const ShareGptFormat: SampleFormat<ShareGptSample> = { name: "sharegpt", project, validate }
+export const ShareGptFormat: SampleFormat<ShareGptSample> = {
+  name: "sharegpt",
+  trainer: "LLaMA-Factory: `formatting: sharegpt`; it trains on every `gpt` and `function_call`.",
+  project,
+  validate
+}

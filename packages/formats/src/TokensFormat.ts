@@ -177,4 +177,12 @@ const validate = (line: string): Result.Result<TokensSample, InvalidSample> =>
     return Result.fail(new InvalidSample({ format: "tokens", at, issue }))
   })
 
-export const TokensFormat: SampleFormat<TokensSample> = { name: "tokens", divide, project, validate }
+export const TokensFormat: SampleFormat<TokensSample> = {
+  name: "tokens",
+  trainer:
+    "Tokens of one model, for trainers that take them as they are (Axolotl: give no `type`): `labels` are -100 where nothing is learnt.",
+  needsModel: true,
+  divide,
+  project,
+  validate
+}

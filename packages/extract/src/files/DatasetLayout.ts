@@ -1,38 +1,61 @@
-/** Which files the lines of a format go to, and what stands beside them. */
+/** Which files the lines of a format go to, and which files are beside them. */
 import type * as GasTown from "@pi-sessions/core/GasTown"
-import * as DatasetDirectory from "./DatasetDirectory.ts"
-import { type ExtractOptions } from "../ExtractOptions.ts"
 import { FORMATS } from "@pi-sessions/formats/Formats"
-import { type DataFile, type DatasetFile, type Sidecar } from "@pi-sessions/formats/Sample"
+import { type DataFile, type DatasetFile, type SampleContainer, type Sidecar } from "@pi-sessions/formats/Sample"
 import { type Split } from "@pi-sessions/formats/Split"
+import { type ExtractOptions } from "../ExtractOptions.ts"
+import { type TargetFile, fileName } from "./DatasetFiles.ts"
 
-export const of = ({
-  format: name,
-  maxFileBytes,
-  perRole = false
-}: Pick<ExtractOptions, "format" | "maxFileBytes" | "perRole">) => {
-  const format = FORMATS[name]
-  const filesOf = (split: Split, file: DatasetFile, role: GasTown.Role): ReadonlyArray<DatasetDirectory.TargetFile> => {
-    const told = format.fileNames?.({ split, role })
-    if (told !== undefined) return told.map((name) => ({ name, split, file }))
+/** The files with lines, as they were written. */
+export type Files = ReadonlyArray<DataFile>
+
+export interface DatasetLayout {
+  /** The files that a line is written to. Parts remember its place in the first one. */
+  readonly filesOf: (split: Split, file: DatasetFile, role: GasTown.Role) => ReadonlyArray<TargetFile>
+  /** The file that exists even when it has no lines, unless each role has files of its own. */
+  readonly train: TargetFile
+  /** The files beside them, given the lines about sessions (for formats with a file of such). */
+  readonly sidecars: (files: Files, sessionLines?: ReadonlyArray<string>) => ReadonlyArray<Sidecar>
+  /** The dataset has no lines, only other files. */
+  readonly isLoose: boolean
+  /** The name in the dataset of a file without lines. */
+  readonly placeOf: (name: string, split: Split) => string
+  /** What files of lines are converted to at the end. Default: nothing. */
+  readonly container?: SampleContainer
+  /** Size in bytes after which another file begins. Default: no limit. */
+  readonly maxFileBytes?: number
+}
+
+type LayoutOptions = Pick<ExtractOptions, "format" | "maxFileBytes" | "perRole">
+
+export const of = ({ format: name, maxFileBytes, perRole = false }: LayoutOptions): DatasetLayout => {
+  const { container, fileNames, sessions, sidecars, wholeSession } = FORMATS[name]
+  const filesOf = (split: Split, file: DatasetFile, role: GasTown.Role): ReadonlyArray<TargetFile> => {
+    const prescribed = fileNames?.({ split, role })
+    if (prescribed !== undefined) return prescribed.map((name) => ({ name, split, file }))
     return perRole
-      ? [{ name: DatasetDirectory.fileName(split, file, role), split, file, role }]
-      : [{ name: DatasetDirectory.fileName(split, file), split, file }]
+      ? [{ name: fileName(split, file, role), split, file, role }]
+      : [{ name: fileName(split, file), split, file }]
   }
   const [train = { name: "train.jsonl", split: "train", file: "train" } as const] = filesOf("train", "train", "unknown")
-  const sidecars = (files: ReadonlyArray<DataFile>, sessionLines: ReadonlyArray<string>): ReadonlyArray<Sidecar> => [
-    ...(format.sidecars?.(files) ?? []),
-    ...(format.sessions === undefined
-      ? []
-      : [{ name: format.sessions.fileName, text: sessionLines.map((line) => `${line}\n`).join("") }])
-  ]
   return {
     filesOf,
     train,
-    sidecars,
-    isLoose: format.wholeSession !== undefined,
-    placeOf: (name: string, split: Split) => (format.wholeSession === undefined ? name : `${split}/${name}`),
-    ...(format.container === undefined ? {} : { container: format.container }),
-    ...(maxFileBytes === undefined || format.fileNames !== undefined ? {} : { maxFileBytes })
+    sidecars: (files, sessionLines = []) => [
+      ...(sidecars?.(files) ?? []),
+      ...(sessions === undefined
+        ? []
+        : [{ name: sessions.fileName, text: sessionLines.map((line) => `${line}\n`).join("") }])
+    ],
+    isLoose: wholeSession !== undefined,
+    placeOf: (name, split) => (wholeSession === undefined ? name : `${split}/${name}`),
+    ...(container === undefined ? {} : { container }),
+    ...(maxFileBytes === undefined || fileNames !== undefined ? {} : { maxFileBytes })
   }
+}
+
+/** The layout of a shard: each line once and as a line, since shards are joined line by line. */
+export const ofShard = (options: LayoutOptions): DatasetLayout => {
+  const { container: _, ...layout } = of(options)
+  return { ...layout, filesOf: (...line) => layout.filesOf(...line).slice(0, 1), sidecars: () => [] }
 }

@@ -1,4 +1,4 @@
-/** Files of a dataset that hold no lines: images, and sessions that stay sessions. */
+/** Files of a dataset without lines: images, and whole sessions of format `pi`. */
 import { createHash } from "node:crypto"
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
@@ -8,22 +8,22 @@ import { type SessionFileError, fromPlatform } from "@pi-sessions/session-file/S
 
 /** A file, in memory. */
 export interface LooseFile {
-  /** Within the dataset's directory, with `/` between its parts. */
+  /** Relative to the dataset's directory, with `/` as separator. */
   readonly name: string
   readonly bytes: Uint8Array
 }
 
 const NAME = /^(?:(?:images|train|validation)\/)?[A-Za-z0-9][^/\\]*$/u
 
-/** Whether it names a file of a dataset, and nothing outside of it. */
+/** Whether the name is valid and lies within the dataset. */
 export const isName = (name: string): boolean => NAME.test(name)
 
 const Name = Schema.String.check(Schema.isPattern(NAME))
 
-/** A file that was written, wherever it lies now. */
+/** A file that was written. */
 export const StoredFile = Schema.Struct({
   name: Name,
-  /** What it is called in the dataset: another session may have its name. */
+  /** The name in the dataset. It differs from `name` where another session's file has that name. */
   placed: Name,
   /** Absolute. */
   path: Schema.String,
@@ -36,7 +36,7 @@ const FOLDER = "loose"
 
 const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex")
 
-/** Where bytes of this hash lie in the folder of a run. */
+/** Path in the folder of a run of the file with this hash. */
 export const pathIn = (path: Path.Path, folder: string, hash: string): string => path.join(folder, FOLDER, hash)
 
 /** Writes a file into the folder of a run. */
@@ -49,7 +49,7 @@ export const write = Effect.fnUntraced(function* (
   const hash = sha256(bytes)
   const at = pathIn(path, folder, hash)
   const temporary = `${at}.${globalThis.crypto.randomUUID()}`
-  // Threads may write the same one: it appears whole.
+  // Threads may write the same file, so it appears by a rename.
   yield* fs
     .makeDirectory(path.dirname(at), { recursive: true })
     .pipe(
@@ -80,7 +80,7 @@ export const take = Effect.fnUntraced(function* (
   return { ...file, path: at }
 })
 
-/** Whether the file still lies there as it was written. */
+/** Whether the file is there as it was written. */
 export const isWhole = Effect.fnUntraced(function* (
   file: StoredFile
 ): Effect.fn.Return<boolean, never, FileSystem.FileSystem> {
@@ -91,7 +91,7 @@ export const isWhole = Effect.fnUntraced(function* (
   })
 })
 
-/** Gives files of a run's folder their names in `out`; they must not be the folder's any more. */
+/** Moves files from a run's folder to their names in `out`. */
 export const place = Effect.fnUntraced(function* (
   out: string,
   files: ReadonlyArray<StoredFile>

@@ -1,10 +1,10 @@
 /**
- * Where a run writes before it is done: a hidden folder in the directory that it writes to. A run that was interrupted or
- * killed leaves its folder, with a journal of the parts that were written whole; the next run with the same settings
- * takes them from there. Every run deletes the folders of runs that have ended, also one that finds nothing to do.
+ * The hidden folder in `out` that a run writes to before it publishes. An interrupted or killed run leaves its folder, with
+ * a journal of the complete parts, which the next run with the same settings reuses. Every run deletes the folders of runs
+ * that have ended.
  *
- * A run holds a lock on a file in its folder, which the kernel lets go of when the process dies. So a folder is known to
- * be left over, also one of a process whose number another process has now, and one of another container.
+ * A run locks a file in its folder; the kernel releases the lock when the process dies. A lock that is free means that the
+ * run has ended, also when another process has its number now, or when it ran in another container.
  */
 import { createHash } from "node:crypto"
 import * as Os from "node:os"
@@ -27,39 +27,39 @@ import * as LinesFile from "./LinesFile.ts"
 
 /** `.run-PROCESS-MACHINE-UUID` */
 const PREFIX = ".run-"
-/** What a folder is called in one that took it over. */
+/** The name of a folder inside the folder that took it over. */
 const TAKEN = /^\d+-[0-9a-f]{12}-/u
 const JOURNAL_FILE = "parts.jsonl"
 const LOCK_FILE = "lock"
 
-/** A part that was written, under the key of what it was made of. */
+/** A part that was written, and its key. */
 export const JournaledPart = Schema.Struct({ key: Schema.String, part: StoredPart })
 export type JournaledPart = typeof JournaledPart.Type
 const JournalLine = Schema.fromJsonString(JournaledPart)
 const decodeLine = Schema.decodeUnknownResult(JournalLine)
 
-/** Names of the folders that this process writes to. */
+/** Names of this process's folders. */
 const mine = new Set<string>()
 
 export interface RunFolder {
   readonly path: string
-  /** What runs left that did not come to their end, by key. Each must be asked whether it is whole. */
+  /** Parts of interrupted runs, by key. Call `isWhole` before reusing one. */
   readonly earlier: ReadonlyMap<string, StoredPart>
-  /** A new file of lines in the folder. */
+  /** Creates a file of lines in the folder. */
   readonly create: (name: string) => Effect.Effect<LinesFile.LinesFile, SessionFileError>
-  /** Tells that a part is in the folder's files. */
+  /** Journals a part whose lines are in the folder's files. */
   readonly record: (part: JournaledPart) => Effect.Effect<void, SessionFileError>
-  /** From here on nothing of the folder is needed. */
+  /** Call it when everything is published: the folder is deleted even when the run is interrupted. */
   readonly done: Effect.Effect<void>
 }
 
-/** Parts and bytes after which what was written is journaled. */
+/** Parts are journaled in batches of so many parts or bytes. */
 const JOURNAL_PARTS = 200
 const JOURNAL_BYTES = 8 << 20
 
 /**
- * Makes the folder in `out`, which must exist. It goes with the scope, unless that was interrupted. What runs that are no
- * more left goes with it, and is made use of unless everything is to be made anew.
+ * Creates the folder in `out`, which must exist. It is deleted with the scope, unless that was interrupted. Takes over the
+ * folders of runs that have ended; with `isFresh` their parts are not reused.
  */
 export const open = Effect.fn("RunFolder.open")(function* (
   out: string,
@@ -79,14 +79,14 @@ export const open = Effect.fn("RunFolder.open")(function* (
       return Effect.ignore(fs.remove(folder, { recursive: true, force: true }))
     })
   )
-  // The files stay open until it is written down what is in them.
+  // The files stay open until the journal is complete.
   const scope = yield* Scope.make()
   yield* Effect.addFinalizer((exit) => Scope.close(scope, exit))
   mine.add(name)
   yield* fs.makeDirectory(folder, { mode: 0o700 }).pipe(Effect.mapError(fromPlatform(folder, "write")))
   const sqlite = yield* Effect.provide(Sqlite, Sqlite.layer)
-  // It gets its name once it is locked, so that nobody finds it unlocked. Without one (no space, a file system that has
-  // no locks) the process's number tells that the run is alive.
+  // The file is locked before it gets its name, so that no other run finds it unlocked. Without a lock (no space, a file
+  // system without locks) the process number shows whether the run is alive.
   const lock = path.join(folder, LOCK_FILE)
   yield* Effect.ignore(Effect.andThen(sqlite.lock(`${lock}.new`), fs.rename(`${lock}.new`, lock)))
   const left = yield* takeOver(out, folder)
@@ -114,7 +114,7 @@ export const open = Effect.fn("RunFolder.open")(function* (
       Effect.andThen(journal.flush)
     )
   })
-  // Whoever is interrupted has time to say how far it came.
+  // An interrupted run journals its last batch.
   yield* Effect.addFinalizer((exit) =>
     Exit.hasInterrupts(exit) && pending.length > 0 ? Effect.ignore(write) : Effect.void
   )
@@ -127,7 +127,7 @@ export const open = Effect.fn("RunFolder.open")(function* (
   return { path: folder, earlier, create, record, done: Effect.sync(() => void (isDone = true)) }
 })
 
-/** Takes the folders of runs that have ended into the new one. */
+/** Moves the folders of runs that have ended into the new one, and reads their journals. */
 const takeOver = Effect.fnUntraced(function* (out: string, folder: string) {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
@@ -136,13 +136,13 @@ const takeOver = Effect.fnUntraced(function* (out: string, folder: string) {
     const at = path.resolve(out, name)
     if (at === folder) continue
     const taken = path.join(folder, name.slice(PREFIX.length))
-    // Of two runs that take it, the second finds nothing there.
+    // When two runs try this, one rename fails.
     if (yield* ifEnded(at, Effect.isSuccess(fs.rename(at, taken)))) yield* readFolder(taken, parts)
   }
   return parts
 })
 
-/** Deletes the folders of runs that have ended, for a run that makes no folder of its own. */
+/** Deletes the folders of runs that have ended, for an operation without a folder of its own. */
 export const sweep = Effect.fn("RunFolder.sweep")(function* (
   out: string
 ): Effect.fn.Return<void, SessionFileError, FileSystem.FileSystem | Path.Path> {
@@ -160,7 +160,7 @@ const namesIn = Effect.fnUntraced(function* (out: string) {
   return names.filter((name) => name.startsWith(PREFIX)).sort()
 })
 
-/** Runs `work` unless somebody still writes to the folder, and holds its lock meanwhile. */
+/** Runs `work` if the folder's run has ended, under the folder's lock. False: it has not ended, or `work` failed. */
 const ifEnded = Effect.fnUntraced(function* (folder: string, work: Effect.Effect<boolean>) {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
@@ -168,7 +168,7 @@ const ifEnded = Effect.fnUntraced(function* (folder: string, work: Effect.Effect
   if (mine.has(name)) return false
   const lock = path.join(folder, LOCK_FILE)
   if (!(yield* Effect.orElseSucceed(fs.exists(lock), () => false))) {
-    // It is just being made, or its run could not lock it.
+    // The folder is being created, or its run could not lock it.
     return (yield* mayBeAlive(folder)) ? false : yield* work
   }
   const sqlite = yield* Effect.provide(Sqlite, Sqlite.layer)
@@ -177,7 +177,7 @@ const ifEnded = Effect.fnUntraced(function* (folder: string, work: Effect.Effect
   )
 })
 
-/** What a folder holds, and those that it took over itself. */
+/** Reads the journals of a folder and of those that it took over. */
 const readFolder = Effect.fnUntraced(function* (
   folder: string,
   parts: Map<string, StoredPart>
@@ -190,7 +190,7 @@ const readFolder = Effect.fnUntraced(function* (
   const text = yield* Effect.orElseSucceed(fs.readFileString(path.join(folder, JOURNAL_FILE)), () => "")
   for (const line of text.split("\n")) {
     const read = decodeLine(line)
-    // The last line may be torn.
+    // The last line may be incomplete.
     if (Result.isFailure(read)) continue
     const { key, part } = read.success
     const linesAt = (at: string) => path.join(folder, path.basename(at))
@@ -203,7 +203,7 @@ const readFolder = Effect.fnUntraced(function* (
 
 const machine = (): string => createHash("sha256").update(Os.hostname()).digest("hex").slice(0, 12)
 
-/** A folder of another machine that nobody wrote to for so long is of a run that has ended. */
+/** A run on another machine has ended when its folder did not change for so long. */
 const SILENT_MS = 24 * 60 * 60 * 1000
 
 /** Whether the run of a folder without a lock may be alive. */

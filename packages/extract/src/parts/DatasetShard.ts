@@ -1,6 +1,6 @@
 /**
- * One of N parts of a planned dataset, made apart from the others: files of lines, and last of all `shard.jsonl`, which
- * says which lines are whose. A shard that has it is whole.
+ * A shard: one of N parts of a planned dataset, made by itself. Its last file, `shard.jsonl`, lists the parts and their
+ * place in its files of lines. A shard with that file is complete.
  */
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
@@ -8,12 +8,14 @@ import * as Path from "effect/Path"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { type SessionFileError, fromPlatform } from "@pi-sessions/session-file/SessionFileError"
-import * as DatasetAssembly from "./DatasetAssembly.ts"
+import { PlanMismatch } from "../ExtractError.ts"
+import { type ExtractOptions } from "../ExtractOptions.ts"
+import { type ReportRow, isLasting, isStopped } from "../ExtractReport.ts"
+import { JournaledPart } from "../files/RunFolder.ts"
+import { type DatasetPlan, type PlannedKin } from "../plan/DatasetPlan.ts"
 import { type Text } from "../publish/Publication.ts"
 import * as DatasetPart from "./DatasetPart.ts"
 import { type StoredPart } from "./DatasetPart.ts"
-import { PlanMismatch } from "../ExtractError.ts"
-import { JournaledPart } from "../files/RunFolder.ts"
 
 const SHARD_FILE = "shard.jsonl"
 const KIND = "pi-sessions/dataset-shard/1"
@@ -29,20 +31,51 @@ const Head = Schema.Struct({
 const decodeHead = Schema.decodeUnknownResult(Schema.fromJsonString(Head))
 const decodePart = Schema.decodeUnknownResult(Schema.fromJsonString(JournaledPart))
 
-/** Which shard: I of N. */
+/** Number `shard`, from 1, of the `of` shards of a plan. */
 export interface ShardNumber {
   readonly shard: number
   readonly of: number
 }
 
-export interface DatasetShard extends ShardNumber {
+interface DatasetShard extends ShardNumber {
   readonly plan: string
   /** By key. */
   readonly parts: ReadonlyMap<string, StoredPart>
 }
 
-/** The shard in a directory; undefined where there is none, or an unfinished one. */
-export const read = Effect.fn("DatasetShard.read")(function* (
+/** The groups of kin of a shard. */
+export const kinOf = ({ kin }: DatasetPlan, { of, shard }: ShardNumber): ReadonlyArray<PlannedKin> =>
+  kin.filter((_, at) => at % of === shard - 1)
+
+/** What an earlier run left of a shard. */
+export interface EarlierShard {
+  /** Nothing is left to do. */
+  readonly isComplete: boolean
+  readonly rows: ReadonlyArray<ReportRow>
+  /** Parts to reuse, by key. */
+  readonly parts: ReadonlyMap<string, StoredPart>
+}
+
+/** The shard of this number of this plan in `out`. */
+export const earlier = Effect.fnUntraced(function* (
+  { fresh = false, out }: ExtractOptions,
+  plan: string,
+  { of, shard }: ShardNumber
+): Effect.fn.Return<EarlierShard, never, FileSystem.FileSystem | Path.Path> {
+  const found = yield* Effect.orElseSucceed(read(out), () => undefined)
+  const isSame = found?.plan === plan && found.shard === shard && found.of === of
+  if (!isSame || fresh) return { isComplete: false, rows: [], parts: new Map() }
+  const parts = [...found.parts]
+  const rows = parts.map(([, { row }]) => row)
+  return {
+    isComplete: !rows.some(isStopped) && (yield* isWhole(found)),
+    rows,
+    parts: new Map(parts.filter(([, { row }]) => isLasting(row)))
+  }
+})
+
+/** The shard in a directory. Undefined: there is none, or it is not complete. */
+const read = Effect.fn("DatasetShard.read")(function* (
   directory: string
 ): Effect.fn.Return<DatasetShard | undefined, PlanMismatch | SessionFileError, FileSystem.FileSystem | Path.Path> {
   const fs = yield* FileSystem.FileSystem
@@ -62,7 +95,7 @@ export const read = Effect.fn("DatasetShard.read")(function* (
     const decoded = decodePart(row)
     if (Result.isFailure(decoded)) return yield* damaged
     const { key, part } = decoded.success
-    // The directory may have been copied here from another machine.
+    // The directory may come from another machine.
     const linesAt = (at: string) => path.resolve(directory, path.basename(at))
     parts.set(
       key,
@@ -72,22 +105,22 @@ export const read = Effect.fn("DatasetShard.read")(function* (
   return { ...head.success, parts }
 })
 
-/** What says that the shard is whole. */
+/** The file `shard.jsonl`. */
 export const textOf = (path: Path.Path, { of, parts, plan, shard }: DatasetShard): Text => {
   const rows = [...parts].map(([key, part]) => ({ key, part: DatasetPart.withoutFolder(path, part) }))
   const lines = [{ kind: KIND, plan, shard, of }, ...rows]
   return { name: SHARD_FILE, isPrivate: true, text: lines.map((line) => `${JSON.stringify(line)}\n`).join("") }
 }
 
-/** Whether the files of the shard are still as they were written. */
-export const isWhole = Effect.fnUntraced(function* ({
+/** Whether the files of a shard are as they were written. */
+const isWhole = Effect.fnUntraced(function* ({
   parts
 }: DatasetShard): Effect.fn.Return<boolean, never, FileSystem.FileSystem> {
-  for (const part of parts.values()) if (!(yield* DatasetAssembly.isWhole(part))) return false
+  for (const part of parts.values()) if (!(yield* DatasetPart.isWhole(part))) return false
   return true
 })
 
-/** Whether a directory holds a shard, be it damaged. */
+/** Whether a directory holds a shard, complete or damaged. */
 export const isOne = Effect.fnUntraced(function* (
   directory: string
 ): Effect.fn.Return<boolean, never, FileSystem.FileSystem | Path.Path> {
@@ -97,7 +130,7 @@ export const isOne = Effect.fnUntraced(function* (
   return Result.isSuccess(decodeHead(text.split("\n")[0] ?? ""))
 })
 
-/** The parts of all shards of a plan, by key; fails unless every shard is there, once or more, as it was written. */
+/** The parts of all shards of a plan, by key. Fails when a shard is missing or its files have changed. */
 export const readAll = Effect.fn("DatasetShard.readAll")(function* (
   directories: ReadonlyArray<string>,
   file: string,

@@ -1,25 +1,29 @@
 /**
- * What a thread works on, in memory that it shares with the thread that watches it. It can be read while the worker is in a
- * loop that never ends, and after it died.
+ * What a thread works on, in memory that it shares with the thread that watches it. It is readable while the thread is in an
+ * endless loop, and after its end.
  */
 import * as process from "node:process"
 import { Stage } from "@pi-sessions/core/SessionBudget"
 import { type WorkSign } from "./WorkerPool.ts"
 
-/** The number of the session among those that were asked for, or NONE; then the number of the stage. */
-const WORDS = 2
-const TIME_OFFSET = 8
-const BYTES = 16
+/** Indexes of the words: the session in its request, the stage, the request. */
+const SESSION = 0
+const STAGE = 1
+const REQUEST = 2
+const WORDS = 4
+const BYTES = WORDS * Int32Array.BYTES_PER_ELEMENT + Float64Array.BYTES_PER_ELEMENT
 const NONE = -1
 
-/** Milliseconds of a clock that all threads share and that nobody sets. */
+/** Milliseconds of a monotonic clock that all threads share. */
 const now = (): number => Number(process.hrtime.bigint() / 1_000_000n)
 
 export interface Sighting {
-  /** Undefined while no session is worked on. */
+  /** The number of the request. */
+  readonly request: number
+  /** Index of the session in the request. Undefined: no session is worked on. */
   readonly at: number | undefined
   readonly stage: Stage | undefined
-  /** For how long the session has been worked on. */
+  /** Time since the work on the session began. */
   readonly elapsedMs: number
 }
 
@@ -32,28 +36,38 @@ export class SharedSign implements WorkSign {
   constructor(buffer?: SharedArrayBuffer) {
     this.buffer = buffer ?? new SharedArrayBuffer(BYTES)
     this.#words = new Int32Array(this.buffer, 0, WORDS)
-    this.#begun = new Float64Array(this.buffer, TIME_OFFSET, 1)
+    this.#begun = new Float64Array(this.buffer, this.#words.byteLength, 1)
     if (buffer === undefined) this.end()
+  }
+
+  /** Work begins on a request. */
+  take(request: number): void {
+    Atomics.store(this.#words, REQUEST, request)
   }
 
   begin = (at: number): void => {
     this.#begun[0] = now()
-    Atomics.store(this.#words, 1, NONE)
-    Atomics.store(this.#words, 0, at)
+    Atomics.store(this.#words, STAGE, NONE)
+    Atomics.store(this.#words, SESSION, at)
   }
 
   stage = (stage: Stage): void => {
-    Atomics.store(this.#words, 1, Stage.literals.indexOf(stage))
+    Atomics.store(this.#words, STAGE, Stage.literals.indexOf(stage))
   }
 
   /** No session is worked on. */
   end = (): void => {
-    Atomics.store(this.#words, 0, NONE)
+    Atomics.store(this.#words, SESSION, NONE)
   }
 
   read(): Sighting {
-    const at = Atomics.load(this.#words, 0)
-    const stage = Stage.literals[Atomics.load(this.#words, 1)]
-    return { at: at === NONE ? undefined : at, stage, elapsedMs: now() - (this.#begun[0] ?? 0) }
+    const at = Atomics.load(this.#words, SESSION)
+    const stage = Stage.literals[Atomics.load(this.#words, STAGE)]
+    return {
+      request: Atomics.load(this.#words, REQUEST),
+      at: at === NONE ? undefined : at,
+      stage,
+      elapsedMs: now() - (this.#begun[0] ?? 0)
+    }
   }
 }

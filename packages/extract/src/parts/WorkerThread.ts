@@ -1,16 +1,14 @@
-/** A thread that does one thing at a time, and is watched while it does. */
+/** A thread that answers requests in their order, and is watched while it does. */
 import { type ResourceLimits, Worker } from "node:worker_threads"
-import * as Deferred from "effect/Deferred"
-import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Schema from "effect/Schema"
-import { SessionFileError } from "@pi-sessions/session-file/SessionFileError"
-import { type Reply, type Request } from "./ExtractThread.ts"
 import { Stage } from "@pi-sessions/core/SessionBudget"
+import { SessionFileError } from "@pi-sessions/session-file/SessionFileError"
+import { type NumberedRequest, type Reply, type Request } from "./ExtractThread.ts"
 import { SharedSign } from "./SharedSign.ts"
 import { type WorkSettings } from "./WorkerPool.ts"
 
-/** What a thread begins with. */
+/** The `workerData` of a thread. */
 export interface ThreadData {
   readonly name: string
   readonly settings: WorkSettings
@@ -18,32 +16,69 @@ export interface ThreadData {
   readonly sign: SharedArrayBuffer
 }
 
-type Answer = Exclude<Reply, { readonly _tag: "Failed" }>
+export type Answer = Exclude<Reply, { readonly _tag: "Failed" }>
 
-/** A thread is no more, or must be ended: it worked on one session for too long. */
+/** A thread has ended, or must be ended because it worked on one session for too long. */
 export class ThreadStopped extends Schema.TaggedError<ThreadStopped>()("ThreadStopped", {
   why: Schema.Literals(["time", "memory", "end"]),
   reason: Schema.String,
-  /** The session that it worked on, by its place in the request, and what it did with it. */
+  /** The session that it worked on, by its index in the request. Undefined: none. */
   at: Schema.UndefinedOr(Schema.Int),
   stage: Schema.UndefinedOr(Stage)
 }) {}
 
-/** How often a thread is looked at. */
+/** A request on its way. */
+export interface Job {
+  readonly request: Request
+  /** Size in bytes of its sessions. */
+  readonly bytes: number
+  readonly done: (exit: Exit.Exit<Answer, SessionFileError | ThreadStopped>) => void
+}
+
+/** How often a thread is checked. */
 const WATCH_MS = 250
+
+/** Further jobs are sent ahead of time, so that the thread does not wait for them, while those before are so small. */
+const AHEAD_BYTES = 8 << 20
+const AHEAD_JOBS = 4
+
+export interface ThreadStart {
+  readonly entry: URL
+  readonly settings: WorkSettings
+  /** How long one session may be worked on. */
+  readonly sessionMs: number
+  /** Default: those of V8. */
+  readonly resourceLimits?: ResourceLimits | undefined
+}
+
+interface ThreadEvents {
+  /** A job was answered, so that there may be room for another one. */
+  readonly onAnswer: () => void
+  /** Called once, with the jobs that the thread has not begun. */
+  readonly onStop: (returned: ReadonlyArray<Job>) => void
+}
+
+/** Threads of this process, for their names. */
+let started = 0
 
 export class WorkerThread {
   readonly #worker: Worker
+  readonly #events: ThreadEvents
   readonly #sign = new SharedSign()
-  #asked: Deferred.Deferred<Answer, SessionFileError | ThreadStopped> | undefined
-  #stopped: ThreadStopped | undefined
+  readonly #sessionMs: number
+  /** Jobs that are not answered, by number, in their order. */
+  readonly #jobs = new Map<number, Job>()
+  #bytes = 0
+  #sent = 0
+  #watch: NodeJS.Timeout | undefined
+  #isStopped = false
 
-  constructor(entry: URL, data: Omit<ThreadData, "sign">, resourceLimits?: ResourceLimits) {
-    const workerData: ThreadData = { ...data, sign: this.#sign.buffer }
+  constructor({ entry, resourceLimits, sessionMs, settings }: ThreadStart, events: ThreadEvents) {
+    this.#events = events
+    this.#sessionMs = sessionMs
+    const workerData: ThreadData = { name: String(started++), settings, sign: this.#sign.buffer }
     this.#worker = new Worker(entry, { workerData, ...(resourceLimits === undefined ? {} : { resourceLimits }) })
-    this.#worker.on("message", (reply: Reply) =>
-      this.#answer(reply._tag === "Failed" ? Exit.fail(new SessionFileError(reply.error)) : Exit.succeed(reply))
-    )
+    this.#worker.on("message", (reply: Reply) => this.#answer(reply))
     this.#worker.on("error", (error) => {
       const isMemory = error instanceof Error && "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY"
       this.#stop(isMemory ? "memory" : "end", error instanceof Error ? error.message : String(error))
@@ -51,39 +86,60 @@ export class WorkerThread {
     this.#worker.on("exit", (code) => this.#stop("end", `exit status ${code}`))
   }
 
-  /** Fails with `ThreadStopped` when one session takes longer than `sessionMs`; the thread is of no use then. */
-  ask(request: Request, sessionMs: number): Effect.Effect<Answer, SessionFileError | ThreadStopped> {
-    return Effect.suspend(() => {
-      if (this.#stopped !== undefined) return Effect.fail(this.#stopped)
-      const asked = Deferred.makeUnsafe<Answer, SessionFileError | ThreadStopped>()
-      this.#asked = asked
-      this.#worker.postMessage(request)
-      const watch = setInterval(() => {
-        const { at, elapsedMs } = this.#sign.read()
-        if (at !== undefined && elapsedMs > sessionMs) this.#stop("time", `it was busy for ${elapsedMs} ms`)
-      }, WATCH_MS)
-      return Effect.ensuring(
-        Deferred.await(asked),
-        Effect.sync(() => clearInterval(watch))
-      )
-    })
+  /** Jobs that are not answered. */
+  get load(): number {
+    return this.#jobs.size
   }
 
-  /** Ends it, whatever it does. */
+  /** Whether it takes another job. */
+  get hasRoom(): boolean {
+    return this.#jobs.size === 0 || (this.#jobs.size < AHEAD_JOBS && this.#bytes < AHEAD_BYTES)
+  }
+
+  send(job: Job): void {
+    const number = this.#sent++
+    this.#jobs.set(number, job)
+    this.#bytes += job.bytes
+    const request: NumberedRequest = { number, request: job.request }
+    this.#worker.postMessage(request)
+    this.#watch ??= setInterval(() => {
+      const { at, elapsedMs } = this.#sign.read()
+      if (at !== undefined && elapsedMs > this.#sessionMs) this.#stop("time", `it was busy for ${elapsedMs} ms`)
+    }, WATCH_MS)
+  }
+
+  /** Ends it at once. */
   end(): Promise<unknown> {
+    this.#unwatch()
     return this.#worker.terminate()
   }
 
-  #answer(exit: Exit.Exit<Answer, SessionFileError | ThreadStopped>): void {
-    const asked = this.#asked
-    // First, since the one that waits may ask again at once.
-    this.#asked = undefined
-    if (asked !== undefined) Deferred.doneUnsafe(asked, exit)
+  #answer(reply: Reply): void {
+    const [first] = this.#jobs
+    if (first === undefined) return
+    const [number, job] = first
+    this.#jobs.delete(number)
+    this.#bytes -= job.bytes
+    if (this.#jobs.size === 0) this.#unwatch()
+    job.done(reply._tag === "Failed" ? Exit.fail(new SessionFileError(reply.error)) : Exit.succeed(reply))
+    this.#events.onAnswer()
   }
 
   #stop(why: ThreadStopped["why"], reason: string): void {
-    const { at, stage } = this.#sign.read()
-    this.#stopped ??= new ThreadStopped({ why, reason, at, stage })
-    this.#answer(Exit.fail(this.#stopped))
+    if (this.#isStopped) return
+    this.#isStopped = true
+    this.#unwatch()
+    const { at, request, stage } = this.#sign.read()
+    const jobs = [...this.#jobs]
+    this.#jobs.clear()
+    // The thread may have answered jobs before this one; the answers are lost with it.
+    const begun = at === undefined ? jobs[0] : jobs.find(([number]) => number === request)
+    this.#events.onStop(jobs.flatMap((one) => (one === begun ? [] : [one[1]])))
+    begun?.[1].done(Exit.fail(new ThreadStopped({ why, reason, at, stage })))
+  }
+
+  #unwatch(): void {
+    clearInterval(this.#watch)
+    this.#watch = undefined
   }
 }

@@ -1,53 +1,49 @@
 /**
- * The layer of `WorkerPool` that works in threads: several where there is enough to do, and one so that a session that takes
- * too long, or too much memory, can be stopped. Such a session is reported, and all others are worked on.
+ * The layer of `WorkerPool` that works in threads: several for much data, one so that a session that takes too long or too
+ * much memory can be stopped. Such a session is reported, and all others are processed.
  */
 import * as Os from "node:os"
 import { type ResourceLimits } from "node:worker_threads"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
-import * as Queue from "effect/Queue"
 import * as Stream from "effect/Stream"
 import { SessionFileError } from "@pi-sessions/session-file/SessionFileError"
 import { SessionSource } from "@pi-sessions/session-file/SessionSource"
-import { type Reply, type Request } from "./ExtractThread.ts"
 import { type ReportRow } from "../ExtractReport.ts"
 import { Look, rowOf } from "../plan/SessionSurvey.ts"
-import { type Kin, WorkerPool, type WorkSettings, type Workers, here } from "./WorkerPool.ts"
-import { type ThreadStopped, WorkerThread } from "./WorkerThread.ts"
+import { type Request } from "./ExtractThread.ts"
+import { ThreadPool } from "./ThreadPool.ts"
+import { type Kin, WorkerPool, type WorkSettings, type Workers, local } from "./WorkerPool.ts"
+import { type Answer, type Job, type ThreadStopped } from "./WorkerThread.ts"
 
 export interface ThreadOptions {
-  /** The module that a thread runs: it serves `ExtractThread` with the `ThreadData` that it is given. */
+  /** The module that a thread runs. It serves `ExtractThread` with its `ThreadData`. */
   readonly entry: URL
-  /** Default: by the size of the sessions and the machine's cores. */
+  /** Default: by the size of the sessions and the number of cores. */
   readonly threads?: number | undefined
-  /**
-   * For how long one session may be worked on. Default: `SESSION_SECONDS`. Given, a thread is started for small amounts of
-   * sessions too.
-   */
+  /** How long one session may be worked on. When it is given, a thread is used for small data too. Default: 600. */
   readonly sessionSeconds?: number | undefined
-  /** Of each thread's heap. Default: those of V8. */
+  /** Of each thread. Default: those of V8. */
   readonly resourceLimits?: ResourceLimits
 }
 
-/** Far more than the largest sessions take: one of 1 GB takes 50 s of CPU time. */
+/** A session of 1 GB takes 50 s of CPU time. */
 export const SESSION_SECONDS = 600
 
-/** In bytes of sessions: below it starting threads costs more than they win. */
+/** Bytes of sessions from which several threads are faster than one. */
 const WORTH_THREADS = 64e6
-/** The same where a model's tokens are counted, which takes far longer. */
+/** The same where a model's tokens are counted. */
 const WORTH_THREADS_WITH_MODEL = 3e6
 /**
- * In bytes of sessions: from here on a thread is started so that it can be stopped. Starting one takes 0.3 s of CPU time and
- * 40 MB of memory; extracting so many bytes takes 1 s. Less is guarded by the limit of steps alone.
+ * Bytes of sessions from which one thread is used, so that it can be stopped. A thread costs 0.3 s of CPU time and 40 MB of
+ * memory; so many bytes take 1 s. Smaller data is guarded by the limit of steps alone.
  */
 const WORTH_WATCHING = 16e6
 const THREADS_MAX = 8
-/** Groups of kin that are asked for ahead of the one that is written, for each thread. */
+/** Groups of kin that are processed ahead of the one that is written, for each thread. */
 const AHEAD = 8
 
-/** Reads small amounts in this thread, from the `SessionSource` in its context. */
+/** Works in the calling thread on small data. Requires a `SessionSource`. */
 export const layer = (options: ThreadOptions) =>
   Layer.effect(
     WorkerPool,
@@ -57,8 +53,8 @@ export const layer = (options: ThreadOptions) =>
           const { sessionSeconds, threads } = options
           const worth = settings.model === undefined ? WORTH_THREADS : WORTH_THREADS_WITH_MODEL
           const count = threads ?? (bytes < worth ? 1 : Math.min(Os.availableParallelism(), THREADS_MAX))
-          const isHere = count <= 1 && bytes < WORTH_WATCHING && sessionSeconds === undefined
-          return isHere ? Effect.succeed(here(source, settings)) : open(options, settings, Math.max(1, count))
+          const isLocal = count <= 1 && bytes < WORTH_WATCHING && sessionSeconds === undefined
+          return isLocal ? local(source, settings) : open(options, settings, Math.max(1, count))
         }
       })
     )
@@ -66,39 +62,19 @@ export const layer = (options: ThreadOptions) =>
 
 const open = Effect.fn("WorkerThreads.open")(function* (options: ThreadOptions, settings: WorkSettings, count: number) {
   const { entry, resourceLimits, sessionSeconds = SESSION_SECONDS } = options
-  const idle = yield* Queue.unbounded<WorkerThread>()
-  const threads = new Set<WorkerThread>()
-  let started = 0
-  const start = Effect.sync(() => {
-    const thread = new WorkerThread(entry, { name: String(started++), settings }, resourceLimits)
-    threads.add(thread)
-    Queue.offerUnsafe(idle, thread)
-  })
-  yield* Effect.acquireRelease(Effect.replicateEffect(start, count), () =>
-    Effect.promise(() => Promise.all([...threads].map((thread) => thread.end())))
+  const pool = yield* Effect.acquireRelease(
+    Effect.sync(() => new ThreadPool({ entry, settings, sessionMs: sessionSeconds * 1000, resourceLimits }, count)),
+    (pool) => Effect.promise(() => pool.end())
   )
-
-  /** Another thread takes the place of one that was stopped. */
-  const replace = (thread: WorkerThread) =>
-    Effect.suspend(() => {
-      threads.delete(thread)
-      // It may be in a call of the system that cannot be ended: nobody waits for it.
-      void thread.end()
-      return start
+  const ask = (request: Request, bytes: number) =>
+    Effect.callback<Answer, SessionFileError | ThreadStopped>((resume) => {
+      const job: Job = { request, bytes, done: resume }
+      pool.submit(job)
+      return Effect.sync(() => pool.cancel(job))
     })
-  const ask = (request: Request): Effect.Effect<Reply, SessionFileError | ThreadStopped> =>
-    Effect.uninterruptibleMask((restore) =>
-      Effect.flatMap(restore(Queue.take(idle)), (thread) =>
-        restore(thread.ask(request, sessionSeconds * 1000)).pipe(
-          Effect.tapError((error) => (error._tag === "ThreadStopped" ? replace(thread) : Queue.offer(idle, thread))),
-          // A thread whose request was interrupted still answers it; it is not asked again.
-          Effect.onExit((exit) => (Exit.isSuccess(exit) ? Queue.offer(idle, thread) : Effect.void))
-        )
-      )
-    )
 
   const look: Workers["look"] = (ref, question) =>
-    ask({ _tag: "Look", ref, question }).pipe(
+    ask({ _tag: "Look", ref, question }, question.evidence === "none" ? 0 : ref.sizeBytes).pipe(
       Effect.flatMap((reply) => (reply._tag === "Look" ? Effect.succeed(reply.look) : Effect.die(UNEXPECTED))),
       Effect.catchTag("ThreadStopped", (stopped) => {
         if (stopped.at === undefined) return Effect.fail(unexplained(stopped))
@@ -106,10 +82,10 @@ const open = Effect.fn("WorkerThreads.open")(function* (options: ThreadOptions, 
       })
     )
 
-  /** Without the sessions that stop a thread; the others are worked on from the beginning. */
+  /** A session that stops its thread gets a row, and the group is processed again without it. */
   const parts = (kin: Kin, folder: string): ReturnType<Workers["parts"]> =>
     Stream.unwrap(
-      ask({ _tag: "Parts", kin, folder }).pipe(
+      ask({ _tag: "Parts", kin, folder }, bytesOf(kin)).pipe(
         Effect.flatMap((reply) =>
           reply._tag === "Parts" ? Effect.succeed(Stream.fromIterable(reply.parts)) : Effect.die(UNEXPECTED)
         ),
@@ -126,25 +102,27 @@ const open = Effect.fn("WorkerThreads.open")(function* (options: ThreadOptions, 
   return workers
 })
 
-const UNEXPECTED = "a worker thread answered something else than it was asked"
+const bytesOf = ({ sessions }: Kin): number => sessions.reduce((sum, { ref }) => sum + ref.sizeBytes, 0)
 
-/** What is reported of the session that a stopped thread worked on. */
+const UNEXPECTED = "a worker thread sent another reply than was requested"
+
+/** The outcome of the session that a stopped thread worked on. */
 const outcomeOf = (
   { reason, stage, why }: ThreadStopped,
   seconds: number
 ): Pick<ReportRow, "outcome" | "detail" | "stage"> => {
-  const told = stage === undefined ? {} : { stage }
+  const facts = stage === undefined ? {} : { stage }
   const at = stage === undefined ? "" : ` (${stage})`
   switch (why) {
     case "time":
-      return { outcome: "timed_out", ...told, detail: `it took more than ${seconds} s${at}` }
+      return { outcome: "timed_out", ...facts, detail: `it took more than ${seconds} s${at}` }
     case "memory":
-      return { outcome: "out_of_memory", ...told, detail: `the memory of its thread did not suffice${at}` }
+      return { outcome: "out_of_memory", ...facts, detail: `the memory of its thread did not suffice${at}` }
     case "end":
-      return { outcome: "unreadable", ...told, detail: `its thread ended${at}: ${reason}` }
+      return { outcome: "unreadable", ...facts, detail: `its thread ended${at}: ${reason}` }
   }
 }
 
-/** A thread that ended while it worked on no session. */
+/** For a thread that ended while it worked on no session. */
 const unexplained = ({ reason }: ThreadStopped): SessionFileError =>
   new SessionFileError({ path: "a worker thread", operation: "read", reason: `it ended: ${reason}` })

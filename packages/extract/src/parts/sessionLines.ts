@@ -1,219 +1,58 @@
-/** One session's way through the pipeline: cut, and then line by line into a format. */
-import { createHash } from "node:crypto"
+/**
+ * Turns the samples of a session into lines. Each sample is filtered, made distinct, redacted and fitted into the token
+ * limit, which gives pieces; each piece is projected by the format and validated.
+ */
 import * as Result from "effect/Result"
-import { stringAt } from "@pi-sessions/core/Json"
-import * as Session from "@pi-sessions/core/Session"
-import { CURRENT_VERSION, versionOf } from "@pi-sessions/core/SessionHeader"
-import * as SessionOutline from "@pi-sessions/core/SessionOutline"
-import { type DistinctTargets } from "@pi-sessions/samples/DistinctTargets"
-import { type PartLine } from "./DatasetPart.ts"
+import { ENTRY_STEPS, type SessionBudget } from "@pi-sessions/core/SessionBudget"
+import type * as SessionOutline from "@pi-sessions/core/SessionOutline"
 import { imagesOf } from "@pi-sessions/formats/chat/ChatMessages"
-import { type DropCounts, sum } from "@pi-sessions/samples/DropCounts"
-import { type SampleOptions } from "../ExtractOptions.ts"
-import { type ReportRow, type SampleDropReason, type Volume } from "../ExtractReport.ts"
 import { FORMATS } from "@pi-sessions/formats/Formats"
-import { type LooseFile } from "../files/LooseFile.ts"
-import { withSystem } from "@pi-sessions/samples/GivenContext"
-import { type LocalModel } from "@pi-sessions/formats/model/LocalModel"
-import * as Marks from "@pi-sessions/samples/Marks"
 import { countOf, fitExactly } from "@pi-sessions/formats/model/ExactBudget"
-import { fit } from "@pi-sessions/samples/Overflow"
-import * as PreferencePairs from "@pi-sessions/samples/PreferencePairs"
-import { refusalOf } from "@pi-sessions/samples/QualityPredicate"
-import { withReasoning } from "@pi-sessions/samples/Reasoning"
-import { type Redactor } from "@pi-sessions/redaction/Redactor"
-import { redact } from "@pi-sessions/samples/SampleRedaction"
+import { type LocalModel } from "@pi-sessions/formats/model/LocalModel"
 import { type DatasetFile } from "@pi-sessions/formats/Sample"
-import { ENTRY_BYTES, ENTRY_STEPS, type SessionBudget } from "@pi-sessions/core/SessionBudget"
-import * as SampleCut from "@pi-sessions/samples/SampleCut"
-import { type RequestContexts } from "@pi-sessions/samples/RequestContexts"
+import { type Redactor } from "@pi-sessions/redaction/Redactor"
+import { type DistinctTargets } from "@pi-sessions/samples/DistinctTargets"
+import { type DropCounts, sum } from "@pi-sessions/samples/DropCounts"
+import { fit } from "@pi-sessions/samples/Overflow"
+import { refusalOf } from "@pi-sessions/samples/QualityPredicate"
+import { restored } from "@pi-sessions/samples/RestoredTexts"
+import { redact } from "@pi-sessions/samples/SampleRedaction"
+import { type SessionImages } from "@pi-sessions/samples/SessionImages"
 import { estimate, ofSample } from "@pi-sessions/samples/TokenCount"
 import { type TrainingSample } from "@pi-sessions/samples/TrainingSample"
-import { type Selected, rowOf } from "../plan/SessionSurvey.ts"
-import { isHydrated } from "@pi-sessions/samples/SessionFacts"
+import { type SampleOptions } from "../ExtractOptions.ts"
+import { type SampleDropReason, type Volume } from "../ExtractReport.ts"
+import { type LooseFile } from "../files/LooseFile.ts"
 import * as ReportTally from "../publish/reportTally.ts"
-import { restored } from "@pi-sessions/samples/RestoredTexts"
-import { SessionImages } from "@pi-sessions/samples/SessionImages"
+import { type CutSession } from "./cutSession.ts"
+import { type MadePart, type PartLine } from "./DatasetPart.ts"
 
-/** A session that was read and cut, or a row that says why not. */
-export interface CutSession {
-  readonly row: ReportRow
-  readonly samples: ReadonlyArray<TrainingSample>
-  /** Those that are set aside in the samples; undefined where the samples are whole. */
-  readonly texts?: SessionOutline.LongTexts
-  /** Those that samples name; only where they are asked for. */
-  readonly images?: SessionImages
-  readonly dropped: DropCounts
-  readonly diagnostics: number
+/** What the lines of a session depend on beside its samples. */
+export interface KnownLines {
+  /** Targets of earlier samples. */
+  readonly distinct: DistinctTargets
+  /** Undefined: redaction is off. */
+  readonly redactor: Redactor | undefined
+  /** Of earlier lines of this session, for formats with rules against duplicates. */
+  readonly fingerprints: Set<string>
+  /** The model whose tokens are counted or written. */
+  readonly model?: LocalModel
+  /** Of the session. */
+  readonly budget?: SessionBudget
 }
 
-export const nothingOf = (row: ReportRow): CutSession => ({ row, samples: [], dropped: {}, diagnostics: 0 })
+/** The result for a sample, or for a piece of one. */
+export type Piece = Line | Refused
 
-const sha256Of = (session: Session.Session): string => {
-  const hash = createHash("sha256")
-  for (const piece of Session.print(session.lines)) hash.update(piece)
-  return hash.digest("hex")
+interface Line {
+  readonly _tag: "Line"
+  readonly file: DatasetFile
+  /** Without its newline. */
+  readonly line: Uint8Array
+  readonly volume: Volume
+  readonly sample: TrainingSample
+  readonly fingerprint?: string
 }
-
-/** The branches that samples are cut from. Pairs stand on several. */
-export const branchesOf = ({ branches = "active", format }: SampleOptions): "active" | "all" =>
-  format === "dpo" ? "all" : branches
-
-/** Where a session is cut. */
-export const cutOf = (
-  session: Session.Session,
-  { ref, role }: Selected,
-  options: SampleOptions,
-  told: RequestContexts,
-  { budget, texts }: { readonly budget?: SessionBudget | undefined; readonly texts?: SessionOutline.LongTexts } = {}
-): SampleCut.Cut & { readonly images?: SessionImages } => {
-  const { maxErrorRate } = options
-  const images = options.images === true ? { images: new SessionImages(budget) } : {}
-  const cut = SampleCut.cut(session, {
-    sourcePath: ref.path,
-    role,
-    branches: branchesOf(options),
-    requestContexts: told,
-    maxErrorRate,
-    ...(options.includeHydrated === true ? { includeHydrated: true } : {}),
-    ...(options.marks === undefined ? {} : { marks: options.marks }),
-    ...(options.given?.tools === undefined ? {} : { tools: options.given.tools }),
-    ...(texts === undefined ? {} : { texts }),
-    ...(budget === undefined ? {} : { budget }),
-    ...images
-  })
-  return { ...cut, ...images }
-}
-
-/** A session's way to its samples. */
-export const cutSession = (
-  session: Session.Session,
-  selected: Selected,
-  options: SampleOptions,
-  told: RequestContexts,
-  budget?: SessionBudget
-): CutSession => {
-  budget?.charge("requests", session.lines.length * ENTRY_STEPS, session.lines.length * ENTRY_BYTES)
-  // Pairs are told by what their answers say, and the ids that version 1 lacks by the lines; images are long texts.
-  const isWhole =
-    options.format === "dpo" || options.images === true || versionOf(session.header?.decode() ?? {}) < CURRENT_VERSION
-  if (isWhole) {
-    const cut = cutOf(session, selected, options, told, { budget })
-    const { images } = cut
-    return { ...ofCut(session, cut, selected, options), ...(images === undefined ? {} : { images }) }
-  }
-  const outline = SessionOutline.of(session)
-  const cut = cutOf(outline.session, selected, options, told, { budget, texts: outline.texts })
-  return { ...ofCut(session, cut, selected, options), texts: outline.texts }
-}
-
-/** The same from where the session is cut. */
-export const ofCut = (
-  session: Session.Session,
-  { dropped, samples: cut }: Pick<SampleCut.Cut, "dropped" | "samples">,
-  { ref, role }: Selected,
-  options: SampleOptions
-): CutSession => {
-  const header = session.header?.decode() ?? {}
-  const row = rowOf(ref, role, stringAt(header, "id"))
-  const { given, includeHydrated, reasoning = "all" } = options
-  const isPairs = options.format === "dpo"
-  if (cut.length === 0) {
-    const isLeftOut = includeHydrated !== true && isHydrated(header, session)
-    const isRejected = options.marks !== undefined && Marks.rejectsIn(options.marks, row.session_id ?? "")
-    return nothingOf({ ...row, outcome: isLeftOut ? "hydrated" : isRejected ? "rejected_mark" : "no_assistant_turn" })
-  }
-  const samples = isPairs ? PreferencePairs.of(cut) : cut
-  if (samples.length === 0) return nothingOf({ ...row, outcome: "no_pair" })
-  return {
-    row: { ...row, sha256: sha256Of(session), outcome: "kept" },
-    samples: samples.map((sample) =>
-      withReasoning(given === undefined ? sample : withSystem(sample, given), reasoning)
-    ),
-    dropped,
-    diagnostics: session.diagnostics.length
-  }
-}
-
-export interface Lines {
-  readonly row: ReportRow
-  /** Each line without its newline. */
-  readonly lines: ReadonlyArray<PartLine>
-  /** The images that the lines name, once each; only where they are asked for. Equal names have equal bytes. */
-  readonly files?: ReadonlyArray<LooseFile>
-  /** The session in a line, where the format has such a file and the session gave samples. */
-  readonly sessionLine?: string
-}
-
-const filesOf = (images: SessionImages, samples: ReadonlyArray<TrainingSample>): ReadonlyArray<LooseFile> =>
-  [...new Set(samples.flatMap(imagesOf))].sort().flatMap((name) => {
-    const bytes = images.bytesOf(name)
-    return bytes === undefined ? [] : [{ name, bytes }]
-  })
-
-/** The lines that a session's samples give, and what the report says of it. Who asks is told of each piece in turn. */
-export const toLines = (
-  session: CutSession,
-  known: KnownLines,
-  options: SampleOptions,
-  onPiece?: (piece: Piece) => void
-): Lines => {
-  const { images, row, samples, texts } = session
-  const { budget } = known
-  const { sessions } = FORMATS[options.format]
-  if (row.outcome !== "kept") return { row, lines: [] }
-  const lines: Array<Lines["lines"][number]> = []
-  const volumes: Array<Volume> = []
-  const refused: Array<SampleDropReason> = []
-  const taken: Array<TrainingSample> = []
-  let detail: string | undefined
-  const redacted: Array<DropCounts> = []
-  const lengths: Array<number> = []
-  const left = passesTexts(options) ? texts : undefined
-  const pieces = samples.flatMap((sample) => piecesOf(sample, texts, known, options, redacted, lengths))
-  for (const [at, piece] of pieces.entries()) {
-    budget?.charge("lines", ENTRY_STEPS)
-    const made = "_tag" in piece ? piece : toLine(piece, at, left, known, options)
-    onPiece?.(made)
-    if (made._tag === "Refused") {
-      refused.push(made.reason)
-      detail ??= made.detail
-    } else {
-      const { file, fingerprint, line, volume } = made
-      budget?.charge("lines", line.length * LINE_STEPS, line.length)
-      lines.push({ file, line, ...(fingerprint === undefined ? {} : { fingerprint, volume }) })
-      volumes.push(made.volume)
-      taken.push(made.sample)
-    }
-  }
-  const told = {
-    ...(detail === undefined ? {} : { detail }),
-    ...(lengths.length === 0 ? {} : { lengths }),
-    ...(refused.length === 0 ? {} : { samples_dropped: ReportTally.count(refused) })
-  }
-  const [reason] = refused
-  if (lines.length === 0 && reason !== undefined) return { row: { ...row, ...told, outcome: reason }, lines }
-  const { diagnostics, dropped } = session
-  const total = ReportTally.sumVolumes(volumes)
-  const volume = { ...total, redacted: sum(redacted), dropped: sum([total.dropped, dropped]), diagnostics }
-  const [first, ...others] = taken
-  const sessionLine = first === undefined ? undefined : sessions?.lineOf([first, ...others])
-  const files = images === undefined ? {} : { files: filesOf(images, taken) }
-  return { row: { ...row, ...told, volume }, lines, ...files, ...(sessionLine === undefined ? {} : { sessionLine }) }
-}
-
-/** What became of a sample, or of a part that was made of one: a line, or a reason. */
-export type Piece =
-  | {
-      readonly _tag: "Line"
-      readonly file: DatasetFile
-      /** Without its newline. */
-      readonly line: Uint8Array
-      readonly volume: Volume
-      readonly sample: TrainingSample
-      readonly fingerprint?: string
-    }
-  | Refused
 
 interface Refused {
   readonly _tag: "Refused"
@@ -225,23 +64,71 @@ interface Refused {
 
 const refused = (reason: SampleDropReason, sample: TrainingSample): Refused => ({ _tag: "Refused", reason, sample })
 
-/** What stands in the dataset already. */
-export interface KnownLines {
-  readonly distinct: DistinctTargets
-  /** Undefined where nothing is to be taken out. */
-  readonly redactor: Redactor | undefined
-  /** Of lines of this session, where the format has rules of its own against duplicates. */
-  readonly fingerprints: Set<string>
-  /** Whose tokens are counted, and written where the format is made of them. */
-  readonly model?: LocalModel
-  /** Of the session. */
-  readonly budget?: SessionBudget
+/** The lines and the row of a session. Calls `onPiece` with each piece, in order. */
+export const toLines = (
+  session: CutSession,
+  known: KnownLines,
+  options: SampleOptions,
+  onPiece?: (piece: Piece) => void
+): Omit<MadePart, "held"> => {
+  const { images, row, samples, texts } = session
+  if (row.outcome !== "kept") return { row, lines: [] }
+  const redacted: Array<DropCounts> = []
+  const lengths: Array<number> = []
+  const made: Array<Line> = []
+  const refusals: Array<Refused> = []
+  const pieces = samples.flatMap((sample) => piecesOf(sample, texts, known, options, redacted, lengths))
+  for (const [at, one] of pieces.entries()) {
+    known.budget?.charge("lines", ENTRY_STEPS)
+    const piece = "_tag" in one ? one : toLine(one, at, passesTexts(options) ? texts : undefined, known, options)
+    onPiece?.(piece)
+    if (piece._tag === "Refused") refusals.push(piece)
+    else {
+      known.budget?.charge("lines", piece.line.length * LINE_STEPS, piece.line.length)
+      made.push(piece)
+    }
+  }
+  const detail = refusals.find((refusal) => refusal.detail !== undefined)?.detail
+  const facts = {
+    ...row,
+    ...(detail === undefined ? {} : { detail }),
+    ...(lengths.length === 0 ? {} : { lengths }),
+    ...(refusals.length === 0 ? {} : { samples_dropped: ReportTally.count(refusals.map(({ reason }) => reason)) })
+  }
+  const [refusal] = refusals
+  if (made.length === 0 && refusal !== undefined) return { row: { ...facts, outcome: refusal.reason }, lines: [] }
+  const { diagnostics, dropped } = session
+  const total = ReportTally.sumVolumes(made.map(({ volume }) => volume))
+  const volume = { ...total, redacted: sum(redacted), dropped: sum([total.dropped, dropped]), diagnostics }
+  const taken = made.map(({ sample }) => sample)
+  const [first, ...others] = taken
+  const sessionLine = first === undefined ? undefined : FORMATS[options.format].sessions?.lineOf([first, ...others])
+  return {
+    row: { ...facts, volume },
+    lines: made.map(partLine),
+    ...(images === undefined ? {} : { files: filesOf(images, taken) }),
+    ...(sessionLine === undefined ? {} : { sessionLine })
+  }
 }
 
-/** Whether samples become lines without a look at what long texts say. */
+const partLine = ({ file, fingerprint, line, volume }: Line): PartLine => ({
+  file,
+  line,
+  ...(fingerprint === undefined ? {} : { fingerprint, volume })
+})
+
+/** The images that the samples name, once each. */
+const filesOf = (images: SessionImages, samples: ReadonlyArray<TrainingSample>): ReadonlyArray<LooseFile> =>
+  [...new Set(samples.flatMap(imagesOf))].sort().flatMap((name) => {
+    const bytes = images.bytesOf(name)
+    return bytes === undefined ? [] : [{ name, bytes }]
+  })
+
+/** Whether lines are made while long texts are set aside. */
 const passesTexts = ({ format, lengths, maxTokens }: SampleOptions): boolean =>
   FORMATS[format].passesTexts === true && maxTokens === undefined && lengths !== true
 
+/** The pieces of a sample. Adds to `redacted` and `lengths`. */
 const piecesOf = (
   cut: TrainingSample,
   texts: SessionOutline.LongTexts | undefined,
@@ -276,7 +163,7 @@ const piecesOf = (
   return divide === undefined ? pieces : pieces.flatMap((piece) => divide(piece, model === undefined ? {} : { model }))
 }
 
-/** Texts are counted, cut and projected; those that were put back take memory of their own. */
+/** Texts are counted, cut and projected. Restored texts take memory of their own. */
 const chargeTexts = ({ turns }: TrainingSample, budget: SessionBudget, isRestored: boolean): void => {
   for (const { content, metadata, tool_results } of turns) {
     let { length } = content
@@ -286,12 +173,12 @@ const chargeTexts = ({ turns }: TrainingSample, budget: SessionBudget, isRestore
   }
 }
 
-/** Of each character: it is counted about as often. */
+/** For each character. */
 const TOKEN_STEPS = 4
-/** Of each byte of a line: it is made, checked and copied. */
+/** For each byte of a line, which is made, checked and copied. */
 const LINE_STEPS = 4
 
-/** The sample, with the count of targets that the budget took from what it was made of. */
+/** Counts the targets that were lost to the token limit. */
 const withLost = (sample: TrainingSample, targets: number): TrainingSample => {
   if (targets === 0) return sample
   const dropped = sum([sample.metadata.dropped, { target_over_budget: targets }])

@@ -1,48 +1,45 @@
 /**
- * Which sessions belong together: a fork and what it was forked from, copies, sessions that share lines, and sessions
- * that say nearly the same. Who trains on one of a family must not be tested on another.
+ * Finds families and kin: forks, copies, sessions that share lines, and sessions that say nearly the same. Sessions of one
+ * family must be in one split.
  */
 import * as Schema from "effect/Schema"
 import * as MinHash from "./MinHash.ts"
 import { nameOf } from "@pi-sessions/core/FileName"
 
-/** What is known of a session that may tie it to others. */
+/** Facts about a session that may tie it to others. */
 export const FamilyEvidence = Schema.Struct({
   /** Absolute. */
   path: Schema.String,
   sessionId: Schema.String,
   /** The header's, ISO 8601. */
   timestamp: Schema.String,
-  /** Path of what it was forked from, as the header has it. */
+  /** Path of the session that it was forked from, as in the header. */
   parentSession: Schema.optionalKey(Schema.String),
-  /** Hashes of entry lines: those of a fork are its parent's, byte for byte. */
+  /** Hashes of the first message lines. A fork has the lines of its parent, byte for byte. */
   lines: Schema.Array(Schema.String),
-  /** Hashes of what was said up to a first answer, that included. */
+  /** Hashes of conversations up to and including their first answer, and of summaries of compactions. */
   openings: Schema.Array(Schema.String),
-  /** Of what was said; absent of a session that says nothing. See MinHash.ts. */
+  /** Of the text of users and models, see MinHash.ts. Absent when there is too little text. */
   signature: Schema.optionalKey(Schema.Array(Schema.Int))
 })
 export type FamilyEvidence = typeof FamilyEvidence.Type
 
-/** Sessions at least so similar count as the same said again. */
+/** Sessions at least so similar are near-duplicates. */
 export const NEAR_DUPLICATE = 0.9
 
-/** Sessions at least so similar are of one family: lower, since an estimate may be wrong, and a leak is worse. */
+/** Sessions at least so similar are of one family. Lower, because a leak between splits is worse than a large family. */
 export const ALIKE = 0.7
 
 export interface Families {
-  /** The family of each path: the path of its first member, in the order of time. */
+  /** The family of each session, named by the path of its first member in order of time. */
   readonly familyOf: ReadonlyMap<string, string>
-  /**
-   * The same of its kin: forks, copies, and sessions that begin alike. Only kin can have a target in common, so what each
-   * target stands for once can be told group by group.
-   */
+  /** The same for kin: forks, copies, and sessions that begin alike. Only kin can share a target. */
   readonly kinOf: ReadonlyMap<string, string>
-  /** For a session that says nearly what an unrelated earlier one says: the path of that one. */
+  /** For a near-duplicate: the path of the earlier session, which is no kin of it. */
   readonly nearDuplicateOf: ReadonlyMap<string, string>
 }
 
-/** Earlier first, then by path. */
+/** By time, then by path. */
 const inOrderOfTime = (a: FamilyEvidence, b: FamilyEvidence): number =>
   a.timestamp === b.timestamp ? (a.path < b.path ? -1 : 1) : a.timestamp < b.timestamp ? -1 : 1
 
@@ -63,7 +60,7 @@ export const find = (sessions: ReadonlyArray<FamilyEvidence>): Families => {
   return { familyOf: firstOf(groups), kinOf: firstOf(kin), nearDuplicateOf }
 }
 
-/** Groups of positions; the root of each is its smallest one. */
+/** Groups of indexes (union-find). The root of a group is its smallest index. */
 class Groups {
   readonly #parent: Int32Array
 
@@ -92,7 +89,7 @@ class Groups {
   }
 }
 
-/** A parent is named by its path; on another machine its file name, which holds its id, is what is left of that. */
+/** A header has its parent's path. On another machine only the file name is the same, which holds the id. */
 const joinParents = (sessions: ReadonlyArray<FamilyEvidence>, groups: Groups): void => {
   const byPath = new Map<string, number>()
   const byName = new Map<string, number>()
@@ -105,9 +102,9 @@ const joinParents = (sessions: ReadonlyArray<FamilyEvidence>, groups: Groups): v
     const parent = byPath.get(parentSession) ?? byName.get(nameOf(parentSession))
     if (parent !== undefined) groups.join(at, parent)
   }
-  // Forks of one parent are a family, also where the parent is not there.
+  // Forks of one parent are kin, even when the parent is missing.
   joinByKey(sessions, groups, ({ parentSession }) => (parentSession === undefined ? [] : [nameOf(parentSession)]))
-  // So are copies of one session under several paths.
+  // So are copies of one session.
   joinByKey(sessions, groups, ({ sessionId }) => (sessionId === "" ? [] : [sessionId]))
 }
 
@@ -126,17 +123,18 @@ const joinByKey = (
   }
 }
 
-/** How many sessions of one band are looked at for a session: patrols that say one thing are many. */
+/** Sessions of one band that are compared at most. Thousands of patrols can say the same. */
 const CANDIDATES = 64
 
-/** A session and an earlier one that says alike; `isRepeat` where it is nearly the same. */
+/** A session and a similar earlier one, by index. */
 interface Alike {
   readonly at: number
   readonly of: number
+  /** Whether it is a near-duplicate. */
   readonly isRepeat: boolean
 }
 
-/** Kin are not compared: forks go on from what they share. */
+/** Similar sessions that are no kin. Kin share their beginnings, so they are not compared. */
 const alike = (sessions: ReadonlyArray<FamilyEvidence>, kin: Groups): ReadonlyArray<Alike> => {
   const found: Array<Alike> = []
   const bands = new Map<string, Array<number>>()
@@ -154,7 +152,7 @@ const alike = (sessions: ReadonlyArray<FamilyEvidence>, kin: Groups): ReadonlyAr
       found.push({ at, of, isRepeat })
       if (isRepeat) break
     }
-    // What a repeat repeats stands for it from here on.
+    // Later sessions are compared with the original of a near-duplicate.
     if (isRepeat) continue
     for (const key of keys) {
       const band = bands.get(key)

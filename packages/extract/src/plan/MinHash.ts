@@ -1,6 +1,6 @@
 /**
- * How alike two texts are, told by small signatures: one-permutation MinHash over shingles of words. Equal buckets of
- * two signatures estimate the Jaccard similarity of their sets of shingles.
+ * Estimates how similar two texts are from small signatures: one-permutation MinHash over shingles of words. The share of
+ * equal buckets of two signatures estimates the Jaccard similarity of their sets of shingles.
  */
 
 /** Words in a shingle. */
@@ -8,10 +8,10 @@ const SHINGLE = 5
 const BUCKETS = 64
 const EMPTY = 0xffffffff
 
-/** A text's smallest shingle hash in each of 64 buckets, the hash space cut evenly; empty ones borrow a neighbour's. */
+/** The smallest shingle hash in each of 64 buckets. Empty buckets borrow from the next one. */
 export type Signature = ReadonlyArray<number>
 
-/** FNV-1a over UTF-16 units, then mixed, since FNV's high bits are poor for short input. */
+/** Finalizer of MurmurHash3, because the high bits of FNV-1a are poor for short input. */
 const mix = (hash: number): number => {
   let h = hash ^ (hash >>> 16)
   h = Math.imul(h, 0x85ebca6b)
@@ -20,12 +20,12 @@ const mix = (hash: number): number => {
   return (h ^ (h >>> 16)) >>> 0
 }
 
-/** Gathers the shingles of what is added, text after text; shingles do not reach over the end of a text. */
+/** Collects the shingles of texts. A shingle lies within one text. */
 export class MinHash {
   readonly #buckets = new Uint32Array(BUCKETS).fill(EMPTY)
   #shingles = 0
 
-  /** How many shingles were added, repeats included. */
+  /** Number of shingles added, repeats included. */
   get shingles(): number {
     return this.#shingles
   }
@@ -38,7 +38,7 @@ export class MinHash {
     for (let at = 0; at <= text.length; at++) {
       const unit = at < text.length ? text.charCodeAt(at) : 32
       if (unit > 32) {
-        // Case tells little: A to Z as a to z.
+        // Case is ignored: A to Z as a to z.
         const folded = unit >= 65 && unit <= 90 ? unit + 32 : unit
         word = Math.imul(word ^ folded, 0x01000193)
         inWord = true
@@ -51,7 +51,7 @@ export class MinHash {
       inWord = false
       if (words >= SHINGLE) this.#shingle(window, words)
     }
-    // A text of fewer words is one shingle.
+    // A shorter text is one shingle.
     if (words > 0 && words < SHINGLE) this.#shingle(window.subarray(0, words), 0)
   }
 
@@ -66,7 +66,7 @@ export class MinHash {
     if (value < (this.#buckets[bucket] ?? 0)) this.#buckets[bucket] = value
   }
 
-  /** The signature of all that was added; undefined of nothing. */
+  /** The signature of all texts. Undefined: there are no shingles. */
   signature(): Signature | undefined {
     if (this.#shingles === 0) return undefined
     const filled = this.#buckets.slice()
@@ -74,7 +74,7 @@ export class MinHash {
       if (this.#buckets[bucket] !== EMPTY) continue
       let distance = 1
       while (this.#buckets[(bucket + distance) % BUCKETS] === EMPTY) distance++
-      // The distance goes into the value, so that only signatures that borrow alike look alike.
+      // The distance changes the value, so that equal values mean equal borrowing.
       filled[bucket] = mix((this.#buckets[(bucket + distance) % BUCKETS] ?? 0) + distance)
     }
     return [...filled]
@@ -88,10 +88,10 @@ export const similarity = (a: Signature, b: Signature): number => {
   return equal / BUCKETS
 }
 
-/** Buckets in a band: pairs of 0.9 share one of 16 bands nearly always (1 in 10^7 do not), pairs of 0.3 rarely. */
+/** Buckets in a band. Pairs of similarity 0.9 share one of 16 bands but for 1 in 10^7; pairs of 0.3 rarely do. */
 const BAND = 4
 
-/** Keys of which two similar signatures share at least one: to find candidates without comparing all pairs. */
+/** Similar signatures share at least one key, so that candidates are found without comparing all pairs. */
 export const bandsOf = (signature: Signature): ReadonlyArray<string> => {
   const bands: Array<string> = []
   for (let at = 0; at < BUCKETS; at += BAND) bands.push(`${at}:${signature.slice(at, at + BAND).join(",")}`)

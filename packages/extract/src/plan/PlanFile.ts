@@ -5,34 +5,35 @@ import * as FileSystem from "effect/FileSystem"
 import * as Path from "effect/Path"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import * as TextFile from "@pi-sessions/session-file/TextFile"
 import * as SafeWrite from "@pi-sessions/session-file/SafeWrite"
 import { type SessionFileError, fromPlatform } from "@pi-sessions/session-file/SessionFileError"
-import { DatasetPlan } from "./DatasetPlan.ts"
+import { type SessionRef } from "@pi-sessions/session-file/SessionSource"
+import * as TextFile from "@pi-sessions/session-file/TextFile"
 import { PlanMismatch } from "../ExtractError.ts"
+import { DatasetPlan } from "./DatasetPlan.ts"
+import { identity } from "./identity.ts"
 
 const KIND = "pi-sessions/dataset-plan/2"
 
-/** How a plan of any version begins, and not much else. */
+/** The beginning of a plan of any version. */
 const BEGINNING = /^\{"kind":"pi-sessions\/dataset-plan\/\d/u
 const BEGINNING_BYTES = 64
 
 export const PlanFile = Schema.Struct({
   kind: Schema.Literal(KIND),
-  /** Of the settings that it was made with; shards and merging must have the same. */
+  /** Hash of the settings. Shards and merging must have the same. */
   settings: Schema.String,
   plan: DatasetPlan
 })
 const decode = Schema.decodeUnknownEffect(PlanFile)
 
-/** A plan that was read. */
 export interface ReadPlan {
   readonly plan: DatasetPlan
-  /** Of the file's bytes, in hex: tells shards of one plan from those of another. */
+  /** Of the file's bytes, in hex. Shards record it. */
   readonly sha256: string
 }
 
-/** Writes the plan, for its owner to read alone; it replaces one that is there, and no other file. */
+/** Writes the plan, readable by its owner alone. Replaces an earlier plan, but no other file. */
 export const write = Effect.fn("PlanFile.write")(function* (
   file: string,
   plan: DatasetPlan,
@@ -49,7 +50,7 @@ export const write = Effect.fn("PlanFile.write")(function* (
   )
 })
 
-/** Fails where something else than a plan stands. Changes nothing. */
+/** Fails when `file` exists and is no plan. */
 export const checkPlace = Effect.fn("PlanFile.checkPlace")(function* (
   file: string
 ): Effect.fn.Return<void, PlanMismatch | SessionFileError, FileSystem.FileSystem> {
@@ -65,7 +66,7 @@ export const checkPlace = Effect.fn("PlanFile.checkPlace")(function* (
   return yield* new PlanMismatch({ path: file, issue })
 })
 
-/** Reads a plan that was made with these settings. */
+/** Reads a plan. Fails when it was made with other settings. */
 export const read = Effect.fn("PlanFile.read")(function* (
   file: string,
   settings: string
@@ -80,4 +81,18 @@ export const read = Effect.fn("PlanFile.read")(function* (
     return yield* new PlanMismatch({ path: file, issue })
   }
   return { plan: found.plan, sha256: createHash("sha256").update(text).digest("hex") }
+})
+
+/** Fails when one of the planned sessions is gone or has changed. */
+export const checkUnchanged = Effect.fnUntraced(function* (
+  planned: ReadonlyArray<SessionRef>,
+  { sessions }: { readonly sessions: ReadonlyArray<SessionRef> }
+): Effect.fn.Return<void, PlanMismatch> {
+  const now = new Map(sessions.map((ref) => [ref.path, ref]))
+  for (const ref of planned) {
+    const found = now.get(ref.path)
+    if (found !== undefined && identity(found) === identity(ref)) continue
+    const issue = found === undefined ? "it is no longer there" : "it was changed"
+    return yield* new PlanMismatch({ path: ref.path, issue: `${issue} since the plan was made; make the plan anew` })
+  }
 })

@@ -1,6 +1,6 @@
 /**
- * What ties a session to others, read off its lines: hashes of the first ones, how its conversations begin, and a
- * signature of what is said in it.
+ * Collects the facts that tie a session to others: hashes of its first lines, of the beginnings of its conversations, and a
+ * signature of its text.
  */
 import { hash } from "node:crypto"
 import * as GasTownBeacon from "@pi-sessions/core/gasTown/GasTownBeacon"
@@ -13,22 +13,22 @@ import { ENTRY_STEPS, type SessionBudget } from "@pi-sessions/core/SessionBudget
 import * as WellFormed from "@pi-sessions/core/WellFormed"
 import { callsOf } from "@pi-sessions/samples/TurnWriter"
 
-/** A fork begins with lines of what it was forked from. */
+/** Messages whose lines are hashed. A fork begins with lines of its parent. */
 const FIRST_LINES = 16
 
-/** Of each byte: it is read, decoded and hashed. */
+/** For each byte, which is read, decoded and hashed. */
 const LINE_STEPS = 4
 
-/** Fewer shingles say too little to call two sessions alike. */
+/** A session with fewer shingles has no signature. */
 const SHINGLES_MIN = 50
 
 export interface EvidenceOptions {
-  /** Whether what is said is compared too: then all answers are decoded. */
+  /** Whether the text is compared too. Then all messages are decoded. */
   readonly withSignature: boolean
   readonly budget?: SessionBudget
 }
 
-/** Gathers the evidence of a session from its lines, in file order. */
+/** Call `push` with the lines in file order. */
 export class SessionEvidence {
   readonly #withSignature: boolean
   readonly #budget: SessionBudget | undefined
@@ -49,10 +49,10 @@ export class SessionEvidence {
     this.#openings.push(line)
     if (line.type !== "message") return
     if (this.#lines.length < FIRST_LINES) this.#lines.push(hash("sha1", line.bytes, "hex").slice(0, 24))
-    if (this.#withSignature) sayings(line, this.#said)
+    if (this.#withSignature) addText(line, this.#said)
   }
 
-  /** What was gathered; undefined without a header. */
+  /** Undefined: there is no header. */
   of(path: string): FamilyEvidence | undefined {
     if (this.#header === undefined) return undefined
     const header = this.#header.decode()
@@ -70,8 +70,8 @@ export class SessionEvidence {
   }
 }
 
-/** What the model and the user said. Beacons are alike in all sessions of a town, and results are the machine's. */
-const sayings = (entry: SessionEntry, said: MinHash.MinHash): void => {
+/** Adds the text of the model and the user. Beacons are equal in all sessions of a town, so they do not count. */
+const addText = (entry: SessionEntry, said: MinHash.MinHash): void => {
   if (entry.role !== "assistant" && entry.role !== "user") return
   const message: JsonObject = objectAt(entry.decode(), "message") ?? {}
   const text = ModelContext.contentText(message["content"])
@@ -83,20 +83,19 @@ const sayings = (entry: SessionEntry, said: MinHash.MinHash): void => {
   for (const call of callsOf(message)) said.add(argumentsOf(call))
 }
 
-/** As JSON; those that a sample does not have either are none. */
+/** As JSON. Arguments that are nested too deeply are left out, as in samples. */
 const argumentsOf = (call: JsonObject): string => {
   const args = call["arguments"] ?? {}
   return WellFormed.isShallow(args) ? JSON.stringify(args) : "{}"
 }
 
 /**
- * What was said up to the first answer of each conversation in a session, and what compactions said: a model is sent
- * either from the beginning on. So two samples can have a target in common only where their sessions share one of these,
- * or one session was made of the other.
+ * Hashes of each conversation up to its first answer, and of the summaries of compactions. A context begins with one of
+ * these, so two sessions can share a target only if they share one of these hashes, or one is a fork of the other.
  */
 class Openings {
   readonly found: Array<string> = []
-  /** What was said up to an entry, while nothing was answered; by id, and before the first one by null. */
+  /** Hash of the messages up to an entry before any answer, by its id; null for the root. */
   readonly #unanswered = new Map<string | null, string>([[null, ""]])
 
   push(entry: SessionEntry): void {
@@ -107,7 +106,7 @@ class Openings {
     const after = said === "" ? before : digest(`${before}${said}`)
     const isAnswer = entry.role === "assistant" && said !== ""
     if (isAnswer) this.found.push(after)
-    // Entries of version 1 have no ids: each follows the one before it.
+    // Entries of version 1 have no ids. Each one follows the one before it.
     if (entry.id === undefined && isAnswer) this.#unanswered.delete(null)
     else if (!isAnswer) this.#unanswered.set(entry.id ?? null, after)
   }
@@ -115,7 +114,7 @@ class Openings {
 
 const digest = (text: string): string => hash("sha1", text, "hex").slice(0, 24)
 
-/** Nothing where Pi sends nothing of it: an answer that failed. */
+/** The text of a message. Empty for failed answers, which Pi does not send. */
 const spoken = (entry: SessionEntry): string => {
   const message: JsonObject = objectAt(entry.decode(), "message") ?? {}
   if (message["stopReason"] === "error" || message["stopReason"] === "aborted") return ""

@@ -1,7 +1,4 @@
-/**
- * The first look at a file: whose session it is, whether it was asked for, and what ties it to others. Reads no more of
- * it than that takes.
- */
+/** Surveys a file: whose session it is, whether it is selected, and what ties it to others. Reads no more than needed. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
@@ -18,7 +15,7 @@ import * as SessionBudget from "@pi-sessions/core/SessionBudget"
 import { OverBudget } from "@pi-sessions/core/SessionBudget"
 import { SessionEvidence } from "./SessionEvidence.ts"
 
-/** A session that was asked for. */
+/** A session that is selected. */
 export const Selected = Schema.Struct({
   ref: Schema.Struct({ path: Schema.String, sizeBytes: Schema.Number, modifiedMs: Schema.Number }),
   sessionId: Schema.String,
@@ -28,22 +25,21 @@ export const Selected = Schema.Struct({
 })
 export type Selected = typeof Selected.Type
 
-/** What is looked for. */
 export interface Question extends Selection {
-  /** What ties it to others: nothing, what makes it kin of others, or also what is said in all of it. */
+  /** The evidence that is collected: none, that of kin, or also the signature of the text. */
   readonly evidence: "none" | "kin" | "all"
 }
 
-/** What a file turned out to be. */
+/** The result of a survey. */
 export const Look = Schema.TaggedUnion({
-  /** None of those that were asked for. */
+  /** No session, or not selected. */
   Row: { row: ReportRow },
-  /** With evidence, where that was asked for. */
+  /** With evidence, unless the question is `none`. */
   Session: { session: Selected, evidence: Schema.optionalKey(FamilyEvidence) }
 })
 export type Look = typeof Look.Type
 
-/** What the report says of a session in any case. */
+/** The fields that each row of a session has. */
 export const rowOf = ({ path }: SessionRef, role: GasTown.RoleDetection, sessionId: string | undefined) => ({
   path,
   ...(sessionId === undefined ? {} : { session_id: sessionId }),
@@ -53,17 +49,17 @@ export const rowOf = ({ path }: SessionRef, role: GasTown.RoleDetection, session
   role_source: role.roleSource
 })
 
-/** The message of what V8 throws when it cannot get the memory of a buffer. */
+/** The message of V8's error when there is no memory for a buffer. */
 const NO_BUFFER = /allocation failed/u
 
-/** Why work on a session ended: it exceeded a limit, it found no memory, or it has values that are nested too deeply. */
+/** Why work on a session failed: a limit was exceeded, memory was short, or values are nested too deeply. */
 const failureOf = (error: unknown): Pick<ReportRow, "outcome" | "detail" | "stage"> => {
   if (error instanceof OverBudget) return { outcome: "over_budget", stage: error.stage, detail: error.message }
   const isMemory = error instanceof RangeError && NO_BUFFER.test(error.message)
   return { outcome: isMemory ? "out_of_memory" : "unreadable", detail: String(error) }
 }
 
-/** The row of a session that work on it broke. */
+/** The row of a session whose processing threw `error`. */
 export const failedRow = ({ ref, role, sessionId }: Selected, error: unknown): ReportRow => {
   const failure = failureOf(error)
   return failure.outcome === "unreadable"
@@ -71,7 +67,7 @@ export const failedRow = ({ ref, role, sessionId }: Selected, error: unknown): R
     : { ...rowOf(ref, role, sessionId), ...failure }
 }
 
-/** Looks at a file. What cannot be read, or exceeds the budget, is a row. */
+/** Surveys a file. A file that cannot be read or exceeds the budget is a row. */
 export const look = Effect.fnUntraced(function* (
   ref: SessionRef,
   question: Question,
@@ -102,13 +98,13 @@ export const look = Effect.fnUntraced(function* (
     Effect.catch(({ reason }) =>
       Effect.succeed(Look.cases.Row.make({ row: { path: ref.path, outcome: "unreadable", detail: reason } }))
     ),
-    // One session that breaks the program must not end the run for all others.
+    // A defect in one session must not fail the run.
     Effect.catchDefect((defect) => Effect.sync(() => broken(defect)))
   )
   if (failed !== undefined) return failed
   const judged = look ?? judge(ref, opening, question)
   if (judged._tag === "Row") return judged
-  // It will be read whole.
+  // Later the whole file is in memory.
   if (ref.sizeBytes > budget.maxBytes) {
     const error = new OverBudget({ stage: "read", unit: "bytes", limit: budget.maxBytes })
     return Look.cases.Row.make({ row: failedRow(judged.session, error) })
@@ -141,13 +137,13 @@ const isSelected = (role: GasTown.RoleDetection, selection: Selection): boolean 
   )
 }
 
-/** A session without a time is in no span of time. */
+/** A session without a time is in no period. */
 const isInTime = (timestamp: string, { since, until }: Selection): boolean => {
   const time = Date.parse(timestamp)
   return (since === undefined || time >= Date.parse(since)) && (until === undefined || time < Date.parse(until))
 }
 
-/** In the order in which they were begun. */
+/** By time, then by path. */
 export const inOrderOfTime = (a: Selected, b: Selected): number => {
   if (a.timestamp !== b.timestamp) return a.timestamp < b.timestamp ? -1 : 1
   return a.ref.path < b.ref.path ? -1 : 1

@@ -1,14 +1,14 @@
 /**
- * Which split a session goes to. Families stay together, roles are spread over the splits alike, and what was assigned
- * once stays: a dataset that grows moves nothing. A new session that ties families of two splits together is left out.
+ * Assigns sessions to splits. A family is in one split, each role has the same share of validation, and earlier assignments
+ * stay when a dataset grows. A new session that belongs to families of two splits is left out.
  */
 import { createHash } from "node:crypto"
 import { type Split } from "@pi-sessions/formats/Split"
 
-/** How to split: a share of the families for validation, or by time. */
+/** A share of the families for validation, from 0 to below 1, or a time. */
 export type SplitRule =
   | { readonly _tag: "Share"; readonly validation: number }
-  /** Sessions begun at `from` (ISO 8601) or later are for validation. */
+  /** Sessions begun at `from` (ISO 8601) or later are validation. */
   | { readonly _tag: "Time"; readonly from: string }
 
 export interface SplitSession {
@@ -20,18 +20,18 @@ export interface SplitSession {
   readonly family: string
 }
 
-/** What a session is recorded under: a dataset that is shared does not tell its id. */
+/** The key of a session in `splits.json`: a hash, because a dataset that is shared must not reveal ids. */
 export const keyOf = (sessionId: string): string => createHash("sha256").update(sessionId).digest("hex").slice(0, 32)
 
-/** Earlier assignments by `keyOf` of the session id, as a dataset records them. */
+/** Earlier assignments, by `keyOf` of the session id. */
 export type Recorded = ReadonlyMap<string, Split>
 
 export interface Assigned {
-  /** By path. Sessions that are left out are not here. */
+  /** By path, without the sessions that are left out. */
   readonly splitOf: ReadonlyMap<string, Split>
-  /** Paths of sessions that tie two splits together. */
+  /** Paths of sessions that belong to families of two splits. */
   readonly bridging: ReadonlySet<string>
-  /** How many sessions the largest family has. */
+  /** Number of sessions of the largest family. */
   readonly largestFamily: number
 }
 
@@ -50,8 +50,8 @@ export const assign = (
   const bridging = new Set<string>()
   const fresh: Array<ReadonlyArray<SplitSession>> = []
   for (const family of families.values()) {
-    const told = new Set(family.flatMap(({ sessionId }) => recorded.get(keyOf(sessionId)) ?? []))
-    const [only, second] = told
+    const earlier = new Set(family.flatMap(({ sessionId }) => recorded.get(keyOf(sessionId)) ?? []))
+    const [only, second] = earlier
     if (only === undefined && rule._tag === "Share") fresh.push(family)
     for (const session of family) {
       const was = recorded.get(keyOf(session.sessionId))
@@ -65,7 +65,7 @@ export const assign = (
   return { splitOf, bridging, largestFamily: Math.max(0, ...[...families.values()].map(({ length }) => length)) }
 }
 
-/** A family that was begun before `from` is trained on, and what it has of later leaks. */
+/** A family that begins before `from` is training data; its later sessions would leak into validation. */
 const byTime = (
   family: ReadonlyArray<SplitSession>,
   from: string,
@@ -82,7 +82,7 @@ const byTime = (
   }
 }
 
-/** The role that most of a family has; the first in the alphabet of several. */
+/** The most frequent role of a family; of equal ones the first in alphabetical order. */
 const roleOf = (family: ReadonlyArray<SplitSession>): string => {
   const counts = new Map<string, number>()
   for (const { role } of family) counts.set(role, (counts.get(role) ?? 0) + 1)
@@ -90,13 +90,13 @@ const roleOf = (family: ReadonlyArray<SplitSession>): string => {
   return first?.[0] ?? ""
 }
 
-/** A place that depends on nothing but the family's first session. */
+/** A pseudo-random order that depends only on the family's first session id. */
 const placeOf = (family: ReadonlyArray<SplitSession>): string =>
   createHash("sha256")
     .update(family.map(({ sessionId }) => sessionId).sort()[0] ?? "")
     .digest("hex")
 
-/** In each role as many new families for validation as its share of all families lacks, by hash. */
+/** Adds new families to validation, in order of hash, until each role has its share. */
 const byShare = (
   fresh: ReadonlyArray<ReadonlyArray<SplitSession>>,
   all: Iterable<ReadonlyArray<SplitSession>>,

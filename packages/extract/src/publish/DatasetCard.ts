@@ -1,34 +1,15 @@
 /**
- * The card of a dataset, as Hugging Face reads it: YAML with the files of each split, then for people what is in it, what
- * was left out, and what the trainer has to be told.
+ * The card of a dataset (`README.md`) in the form of Hugging Face: YAML with the files of each split, then text about what
+ * is in the dataset, what was left out, and how to configure the trainer.
  */
-import { type ExtractReport } from "../ExtractReport.ts"
-import { type FormatName } from "@pi-sessions/formats/FormatName"
 import { nameOf } from "@pi-sessions/core/FileName"
+import { FORMATS } from "@pi-sessions/formats/Formats"
+import { type ExtractReport } from "../ExtractReport.ts"
 
 export const CARD_FILE = "README.md"
 
-/** A card without this line is somebody's own, and stays. */
+/** A card without this line was written by the user, and is not replaced. */
 export const MARK = "<!-- Written by pi-sessions extract. Remove this line to keep a card of your own. -->"
-
-/** What a trainer does not find out by itself. */
-const TRAINER: { readonly [Name in FormatName]: string } = {
-  messages:
-    "TRL and Unsloth: set `assistant_only_loss=True`. Without it TRL trains on user and tool messages too, in `messages` and in the whole of a `completion`.",
-  axolotl: "Axolotl: see `axolotl.yml`. `train` on each message tells what is trained on.",
-  sharegpt: "LLaMA-Factory: `formatting: sharegpt`; it trains on every `gpt` and `function_call`.",
-  "llama-factory": "LLaMA-Factory: `dataset_info.json` is ready to be pointed at; it trains on every answer.",
-  "ms-swift": "ms-swift: `loss` on each message tells what is trained on.",
-  openai: "OpenAI and services like it: `weight` tells what is trained on. Ten lines at least.",
-  mistral: "Mistral: `weight` tells what is trained on.",
-  dpo: "TRL: `DPOTrainer`.",
-  tokens:
-    "Tokens of one model, for trainers that take them as they are (Axolotl: give no `type`): `labels` are -100 where nothing is learnt.",
-  pi: "Sessions of Pi, a file each: Pi opens them, and the Hub shows them as traces. Nothing in them says what to train on.",
-  parquet:
-    "TRL and Unsloth: set `assistant_only_loss=True`, and load it with `load_dataset(...).with_transform(trl.trainer.utils.remove_none_values)`, since columns have null where a message has no such member.",
-  "lora-forge": "lora_forge: its own files; every `gpt` is trained on."
-}
 
 const SIZES = [
   [1e3, "n<1K"],
@@ -39,8 +20,8 @@ const SIZES = [
 
 const sizeOf = (samples: number): string => SIZES.find(([below]) => samples < below)?.[1] ?? "1M<n<10M"
 
-/** Sessions as they are, a file each: the Hub shows them as traces of an agent. */
-const PI_CONFIGS = [
+/** Of a dataset of whole sessions: a folder for each split. */
+const FOLDER_CONFIGS = [
   "- config_name: default",
   "  default: true",
   "  data_files:",
@@ -53,11 +34,11 @@ const PI_CONFIGS = [
 type OutputFile = ExtractReport["outputs"]["files"][number]
 
 /**
- * A configuration for each shape of lines, since readers infer the columns of one from its first rows; and for each role
- * that has files of its own.
+ * A configuration for each shape of lines, because readers infer columns from the first rows, and for each role with files
+ * of its own.
  */
 const configs = ({ format, outputs }: ExtractReport): ReadonlyArray<string> => {
-  if (format === "pi") return PI_CONFIGS
+  if (FORMATS[format].wholeSession !== undefined) return FOLDER_CONFIGS
   const filled = outputs.files.filter(({ samples }) => samples > 0)
   const shapes = [...new Set(filled.map(({ file }) => file))].sort((a, b) =>
     a === "train" ? -1 : b === "train" ? 1 : 0
@@ -83,7 +64,7 @@ const configs = ({ format, outputs }: ExtractReport): ReadonlyArray<string> => {
     ])
 }
 
-/** A split may be named once only. */
+/** The files of each split. The Hub allows a split only once. */
 const dataFiles = (files: ReadonlyArray<OutputFile>): ReadonlyArray<string> => {
   const splits = new Map<string, Array<string>>()
   for (const { path, split } of files) {
@@ -113,6 +94,7 @@ const table = (head: readonly [string, string], counts: { readonly [name: string
 
 export const make = (report: ExtractReport): string => {
   const { families, format, is_redacted: isRedacted, samples, sessions, total } = report
+  const { cardTags = [], trainer } = FORMATS[format]
   const splits = new Map<string, number>()
   for (const { samples, split } of report.outputs.files) splits.set(split, (splits.get(split) ?? 0) + samples)
   const images = (report.outputs.loose ?? []).filter(({ path }) => path.startsWith("images/")).length
@@ -123,7 +105,7 @@ export const make = (report: ExtractReport): string => {
     "- text-generation",
     "tags:",
     "- agent-traces",
-    ...(format === "pi" ? ["- format:agent-traces"] : []),
+    ...cardTags.map((tag) => `- ${tag}`),
     "- pi",
     "- sft",
     "- tool-use",
@@ -142,7 +124,7 @@ export const make = (report: ExtractReport): string => {
       ? "Secrets, names and home directories were taken out by rules; look before you share it all the same."
       : "**Not redacted**: keys, names and paths that stand in the sessions stand here.",
     "",
-    `Format \`${format}\`. ${TRAINER[format]}`,
+    `Format \`${format}\`. ${trainer}`,
     "",
     `${samples.kept} samples with ${total.targets} answers to train on, of ${sessions.kept} sessions in ${families.found} families (the largest has ${families.largest}). The context of ${total.exact} samples is exact: the messages that Pi handed to its provider layer, with the tools that were on offer.`,
     "",

@@ -1,6 +1,6 @@
 /**
- * What a run remembers for the next one: what files looked like, what it made of each session and where in the dataset
- * that lies. It names paths of this machine, so it lies with the program's state and not in the dataset.
+ * What a run records for the next run to the same directory: the survey of each file, the part of each session and its place
+ * in the dataset. The ledger names paths of this machine, so it is not in the dataset.
  */
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
@@ -9,39 +9,107 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as SafeWrite from "@pi-sessions/session-file/SafeWrite"
 import { type SessionFileError, fromPlatform } from "@pi-sessions/session-file/SessionFileError"
-import { type StoredPart } from "../parts/DatasetPart.ts"
-import { ExtractReport } from "../ExtractReport.ts"
+import { type ExtractOptions } from "../ExtractOptions.ts"
+import { ExtractReport, isLasting } from "../ExtractReport.ts"
+import * as RecordedSplits from "../files/RecordedSplits.ts"
 import { JournaledPart } from "../files/RunFolder.ts"
+import * as DatasetPart from "../parts/DatasetPart.ts"
+import { type StoredPart } from "../parts/DatasetPart.ts"
+import { type Listing } from "../plan/DatasetSurvey.ts"
+import { identity, keyOf } from "../plan/identity.ts"
 import { Look } from "../plan/SessionSurvey.ts"
+import * as DatasetCard from "./DatasetCard.ts"
+import * as DatasetManifest from "./DatasetManifest.ts"
 
 const KIND = "pi-sessions/dataset-ledger/1"
 
-/** A file of the dataset, as the run left it. */
-export const LeftFile = Schema.Struct({ path: Schema.String, sizeBytes: Schema.Number, modifiedMs: Schema.Number })
-export type LeftFile = typeof LeftFile.Type
+/** A file of the dataset, as the run wrote it. */
+const WrittenFile = Schema.Struct({ path: Schema.String, sizeBytes: Schema.Number, modifiedMs: Schema.Number })
+type WrittenFile = typeof WrittenFile.Type
 
 const Head = Schema.Struct({
   kind: Schema.Literal(KIND),
-  /** Hash of the settings and of what all sessions looked like. */
+  /** Hash of the settings and the listing. */
   run: Schema.String,
-  files: Schema.Array(LeftFile),
+  files: Schema.Array(WrittenFile),
   report: ExtractReport
 })
 const decodeHead = Schema.decodeUnknownResult(Schema.fromJsonString(Head))
 
-/** What a file turned out to be, under the key of what it looked like. */
 const KeyedLook = Schema.Struct({ key: Schema.String, look: Look })
-export type KeyedLook = typeof KeyedLook.Type
-
 const decodeRow = Schema.decodeUnknownResult(Schema.fromJsonString(Schema.Union([KeyedLook, JournaledPart])))
 
-export interface DatasetLedger extends Omit<typeof Head.Type, "kind"> {
+interface Recorded {
   readonly looks: ReadonlyMap<string, Look>
   readonly parts: ReadonlyMap<string, StoredPart>
 }
 
-/** The ledger at `file`; undefined when there is none, or none that this version reads: then all is made anew. */
-export const read = Effect.fn("DatasetLedger.read")(function* (
+interface DatasetLedger extends Omit<typeof Head.Type, "kind">, Recorded {}
+
+/** What an earlier run recorded. */
+export interface EarlierRun extends Recorded {
+  /** Hash of this run's settings and listing. */
+  readonly run: string
+  /** The earlier report, when nothing has changed since. */
+  readonly unchanged: ExtractReport | undefined
+}
+
+/** Reads the ledger, unless the options say `fresh`. */
+export const open = Effect.fn("DatasetLedger.open")(function* (
+  { fresh = false, ledger: file }: ExtractOptions,
+  settings: string,
+  { sessions, skipped }: Listing
+): Effect.fn.Return<EarlierRun, never, FileSystem.FileSystem> {
+  const run = keyOf(settings, ...sessions.map(identity), ...skipped.flatMap(({ path, reason }) => [path, reason]))
+  const ledger = file === undefined || fresh ? undefined : yield* read(file)
+  if (ledger === undefined) return { run, unchanged: undefined, looks: new Map(), parts: new Map() }
+  const isSame = ledger.run === run && ledger.report.rows.every(isLasting) && (yield* isIntact(ledger.files))
+  // The getters of the ledger parse its rows, which a run without changes does not need.
+  return {
+    run,
+    unchanged: isSame ? ledger.report : undefined,
+    get looks() {
+      return ledger.looks
+    },
+    get parts() {
+      return ledger.parts
+    }
+  }
+})
+
+/** Writes the ledger, if the options name one. Paths of parts become those in the dataset. */
+export const remember = Effect.fn("DatasetLedger.remember")(function* (
+  { ledger: file, out }: ExtractOptions,
+  { looks, parts, report, run }: Omit<DatasetLedger, "files">
+): Effect.fn.Return<void, SessionFileError, FileSystem.FileSystem | Path.Path> {
+  if (file === undefined) return
+  const path = yield* Path.Path
+  const files = yield* Effect.forEach(yield* filesOf(report, out), stateOf)
+  const linesAt = (at: string) => path.resolve(out, path.basename(at))
+  const fileAt = ({ placed }: { readonly placed: string }) => path.resolve(out, placed)
+  const inOut = new Map([...parts].map(([key, part]) => [key, DatasetPart.relocated(part, linesAt, fileAt)]))
+  yield* write(file, { run, files, report, looks, parts: inOut })
+})
+
+/** The files of a dataset that only a run may change. */
+const filesOf = Effect.fnUntraced(function* ({ outputs }: ExtractReport, out: string) {
+  const fs = yield* FileSystem.FileSystem
+  const path = yield* Path.Path
+  const { files, loose = [], report, sidecars = [] } = outputs
+  const card = path.resolve(out, DatasetCard.CARD_FILE)
+  // The user may replace the card by another one.
+  const isOurs = (yield* Effect.orElseSucceed(fs.readFileString(card), () => "")).includes(DatasetCard.MARK)
+  return [
+    ...[...files, ...loose].map((file) => path.resolve(out, file.path)),
+    ...sidecars,
+    report,
+    ...[RecordedSplits.SPLITS_FILE, DatasetManifest.MANIFEST_FILE].map((name) => path.resolve(out, name)),
+    ...(isOurs ? [card] : [])
+  ]
+})
+
+/** Undefined: there is no ledger that this version can read. */
+const read = Effect.fnUntraced(function* (
   file: string
 ): Effect.fn.Return<DatasetLedger | undefined, never, FileSystem.FileSystem> {
   const fs = yield* FileSystem.FileSystem
@@ -49,62 +117,52 @@ export const read = Effect.fn("DatasetLedger.read")(function* (
   const [first = "", ...rows] = text.split("\n")
   const head = decodeHead(first)
   if (Result.isFailure(head)) return undefined
-  const looks = new Map<string, Look>()
-  const parts = new Map<string, StoredPart>()
-  let isRead = false
-  const readRows = (): void => {
-    if (isRead) return
-    isRead = true
-    for (const row of rows) {
-      const decoded = decodeRow(row)
-      if (Result.isFailure(decoded)) continue
-      if ("look" in decoded.success) looks.set(decoded.success.key, decoded.success.look)
-      else parts.set(decoded.success.key, decoded.success.part)
-    }
-  }
+  let recorded: Recorded | undefined
   return {
     ...head.success,
-    // A run that finds nothing changed asks for neither.
     get looks() {
-      readRows()
-      return looks
+      return (recorded ??= recordedIn(rows)).looks
     },
     get parts() {
-      readRows()
-      return parts
+      return (recorded ??= recordedIn(rows)).parts
     }
   }
 })
 
-/** Whether all files of the dataset are still as the run left them. */
-export const isIntact = Effect.fnUntraced(function* ({
-  files
-}: Pick<DatasetLedger, "files">): Effect.fn.Return<boolean, never, FileSystem.FileSystem> {
-  const now = yield* Effect.option(Effect.forEach(files, ({ path }) => lookAt(path)))
+const recordedIn = (rows: ReadonlyArray<string>): Recorded => {
+  const looks = new Map<string, Look>()
+  const parts = new Map<string, StoredPart>()
+  for (const row of rows) {
+    const decoded = decodeRow(row)
+    if (Result.isFailure(decoded)) continue
+    if ("look" in decoded.success) looks.set(decoded.success.key, decoded.success.look)
+    else parts.set(decoded.success.key, decoded.success.part)
+  }
+  return { looks, parts }
+}
+
+const isIntact = Effect.fnUntraced(function* (files: ReadonlyArray<WrittenFile>) {
+  const now = yield* Effect.option(Effect.forEach(files, ({ path }) => stateOf(path)))
   return (
     now._tag === "Some" &&
     now.value.every((file, at) => file.sizeBytes === files[at]?.sizeBytes && file.modifiedMs === files[at].modifiedMs)
   )
 })
 
-/** What a file looks like now. */
-export const lookAt = Effect.fnUntraced(function* (
-  path: string
-): Effect.fn.Return<LeftFile, SessionFileError, FileSystem.FileSystem> {
+const stateOf = Effect.fnUntraced(function* (path: string) {
   const fs = yield* FileSystem.FileSystem
   const info = yield* fs.stat(path).pipe(Effect.mapError(fromPlatform(path, "read")))
   const modifiedMs = info.mtime._tag === "Some" ? info.mtime.value.getTime() : 0
   return { path, sizeBytes: Number(info.size), modifiedMs }
 })
 
-/** Writes the ledger; its directory is made when it is missing. Both are for their owner alone. */
-export const write = Effect.fn("DatasetLedger.write")(function* (
+/** Creates the directory when it is missing. Both are readable by their owner alone. */
+const write = Effect.fnUntraced(function* (
   file: string,
-  ledger: DatasetLedger
+  { files, looks, parts, report, run }: DatasetLedger
 ): Effect.fn.Return<void, SessionFileError, FileSystem.FileSystem | Path.Path> {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
-  const { files, looks, parts, report, run } = ledger
   const encoder = new TextEncoder()
   function* lines() {
     yield encoder.encode(`${JSON.stringify({ kind: KIND, run, files, report })}\n`)

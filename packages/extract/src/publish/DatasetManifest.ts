@@ -1,6 +1,6 @@
 /**
- * What a dataset was made of: the hash of every session that is in it, the settings and their hash, and the hash of every
- * file. Two manifests that are alike mean datasets that are alike, byte for byte.
+ * The manifest of a dataset: the hash of every session, the settings and their hash, and the hash of every file. Equal
+ * manifests mean datasets with equal bytes.
  */
 import { createHash } from "node:crypto"
 import { type ExtractOptions } from "../ExtractOptions.ts"
@@ -11,8 +11,8 @@ export const MANIFEST_KIND = "pi-sessions/dataset-manifest/1"
 export const MANIFEST_FILE = "manifest.json"
 
 /**
- * Of the options those that change what is in a dataset; of texts, secrets, keys and places that were given only a hash,
- * and names as they are `shown`.
+ * The options that change what is in a dataset. Of texts, secrets, keys and paths only the hash; names as they are
+ * `shown`.
  */
 const settingsOf = (options: ExtractOptions, { model, shown = (text) => text }: ManifestOptions) => {
   const {
@@ -49,7 +49,7 @@ const settingsOf = (options: ExtractOptions, { model, shown = (text) => text }: 
   }
 }
 
-/** The hash of the key tells whether two datasets have the same numbers; the key itself is 256 random bits. */
+/** Equal hashes of the key mean equal numbers in placeholders. The key is 256 random bits, so its hash is safe. */
 const redactionOf = (redaction: ExtractOptions["redaction"]) =>
   redaction === "off" || redaction === undefined
     ? (redaction ?? "key of this run")
@@ -60,11 +60,11 @@ const sha256 = (text: string): string => createHash("sha256").update(text).diges
 export interface ManifestOptions {
   /** The fingerprint of the model whose tokens were counted or written. */
   readonly model?: string | undefined
-  /** A name as it may be shown; as it is unless told. */
+  /** Redacts a name. Default: names are unchanged. */
   readonly shown?: ((text: string) => string) | undefined
 }
 
-/** The manifest, of the report as it may be shown. */
+/** The text of the manifest. The report must be redacted if the dataset is. */
 export const make = (options: ExtractOptions, report: ExtractReport, more: ManifestOptions = {}): string => {
   const settings = settingsOf(options, more)
   const manifest = {

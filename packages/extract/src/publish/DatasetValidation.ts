@@ -1,6 +1,6 @@
 /**
- * Reading a dataset again: every line by its format's validator, then what no line can break alone. Files are read line
- * by line, so their size does not matter.
+ * Validates a dataset: each line with its format's validator, then the rules that concern several lines. Files are read as
+ * streams.
  */
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
@@ -11,23 +11,21 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { isArray } from "@pi-sessions/core/Json"
 import { SessionFileError, fromPlatform } from "@pi-sessions/session-file/SessionFileError"
-import { type ExtractReport } from "../ExtractReport.ts"
-import { ExtractReport as Report } from "../ExtractReport.ts"
+import { ExtractReport } from "../ExtractReport.ts"
 import { FORMATS } from "@pi-sessions/formats/Formats"
 import { type FormatName } from "@pi-sessions/formats/FormatName"
-import { type DataFile, type Sidecar } from "@pi-sessions/formats/Sample"
+import { type DataFile, type Sidecar, type WholeSession } from "@pi-sessions/formats/Sample"
 import * as Publication from "./Publication.ts"
-import * as PiFormat from "@pi-sessions/formats/PiFormat"
 import * as JsonText from "@pi-sessions/core/JsonText"
 import * as LineStream from "@pi-sessions/formats/files/LineStream"
 import { isImageOf } from "@pi-sessions/samples/SessionImages"
 
-/** A line that its trainer would not take. */
+/** An invalid line. */
 export interface BrokenLine {
   readonly path: string
   /** From 1. */
   readonly line: number
-  /** Absent where the file's lines are no bytes of it. */
+  /** Absent for containers, whose lines have no offset. */
   readonly byteOffset?: number
   /** Holds nothing of the line's content. */
   readonly issue: string
@@ -42,15 +40,15 @@ export interface ValidatedFile {
 export interface ValidationReport {
   readonly format: FormatName
   readonly files: ReadonlyArray<ValidatedFile>
-  /** The first ones of each file. */
+  /** The first 20 of each file. */
   readonly broken: ReadonlyArray<BrokenLine>
-  /** Why the trainer would not take the dataset, whatever its lines say: sidecars that do not fit, images that are gone. */
+  /** Why the dataset is invalid although its lines are valid, as wrong sidecars or missing images. Null: it is not. */
   readonly dataset: string | null
-  /** What may be, and matters. */
+  /** Notes for people on a valid dataset. */
   readonly notes: ReadonlyArray<string>
 }
 
-/** A line that its format's validator took. */
+/** A valid line. */
 export interface ValidLine {
   readonly format: FormatName
   readonly path: string
@@ -59,18 +57,17 @@ export interface ValidLine {
   readonly text: string
 }
 
-/** Is shown every such line. */
 export type OnLine = (line: ValidLine) => void
 
-/** Broken lines that are told of one file. */
-const TOLD = 20
+/** Broken lines that are listed for one file. */
+const BROKEN_MAX = 20
 
 interface DataLine {
   readonly text: string
   readonly byteOffset?: number
 }
 
-/** The lines of a file of any kind that the format has. */
+/** The lines of a file: JSONL, or the container of the format. */
 const linesOf = (path: string, format: FormatName) => {
   const { container } = FORMATS[format]
   if (container !== undefined && path.endsWith(container.extension)) {
@@ -82,7 +79,6 @@ const linesOf = (path: string, format: FormatName) => {
   )
 }
 
-/** Checks the lines of one file. */
 const validateFile = Effect.fnUntraced(function* (path: string, format: FormatName, onLine?: OnLine) {
   const { validate } = FORMATS[format]
   const broken: Array<BrokenLine> = []
@@ -93,13 +89,13 @@ const validateFile = Effect.fnUntraced(function* (path: string, format: FormatNa
     const checked = validate(text)
     if (Result.isSuccess(checked)) return onLine?.({ format, path, line: lines, text })
     bad++
-    if (broken.length < TOLD) broken.push({ path, line: lines, ...place, issue: checked.failure.message })
+    if (broken.length < BROKEN_MAX) broken.push({ path, line: lines, ...place, issue: checked.failure.message })
   }
   yield* linesOf(path, format).pipe(Stream.runForEach((lines) => Effect.sync(() => lines.forEach(take))))
   return { file: { path, lines, broken: bad } satisfies ValidatedFile, broken }
 })
 
-/** Checks files by their format alone: they may come from anywhere. */
+/** Validates the lines of files from any source. Calls `onLine` with each valid line. */
 export const validateFiles = Effect.fn("DatasetValidation.validateFiles")(function* (
   paths: ReadonlyArray<string>,
   format: FormatName,
@@ -115,9 +111,9 @@ export const validateFiles = Effect.fn("DatasetValidation.validateFiles")(functi
   }
 })
 
-const decodeReport = Schema.decodeUnknownResult(Schema.fromJsonString(Report))
+const decodeReport = Schema.decodeUnknownResult(Schema.fromJsonString(ExtractReport))
 
-/** The report of the run that made a dataset. */
+/** The report in a dataset. */
 const reportOf = Effect.fnUntraced(function* (
   directory: string
 ): Effect.fn.Return<ExtractReport, SessionFileError, FileSystem.FileSystem | Path.Path> {
@@ -130,7 +126,7 @@ const reportOf = Effect.fnUntraced(function* (
   return yield* new SessionFileError({ path: file, operation: "read", reason: "no report of an extraction" })
 })
 
-/** Checks a directory that a run of Extract wrote: its files, and what stands beside them. It may have been moved. */
+/** Validates a directory that `extract` wrote: its lines and all other files. It may have been moved. */
 export const validateDirectory = Effect.fn("DatasetValidation.validateDirectory")(function* (
   directory: string,
   onLine?: OnLine
@@ -143,7 +139,11 @@ export const validateDirectory = Effect.fn("DatasetValidation.validateDirectory"
   }
   const { format, outputs } = yield* reportOf(directory)
   const here = (file: string): string => path.join(directory, path.basename(file))
-  if (format === "pi") return yield* validateSessions(directory, outputs.loose ?? [])
+  const { validateDataset, wholeSession } = FORMATS[format]
+  if (wholeSession !== undefined) {
+    const files = yield* validateSessions(directory, outputs.loose ?? [], wholeSession)
+    return { format, ...files, dataset: null, notes: [] }
+  }
   const images = new Set<string>()
   const report = yield* validateFiles(
     outputs.files.map((file) => here(file.path)),
@@ -162,16 +162,17 @@ export const validateDirectory = Effect.fn("DatasetValidation.validateDirectory"
       Effect.mapError(fromPlatform(here(at), "read"))
     )
   )
-  const whole = FORMATS[format].validateDataset?.({ files, sidecars }) ?? Result.succeed([])
+  const whole = validateDataset?.({ files, sidecars }) ?? Result.succeed([])
   if (Result.isFailure(whole)) return { ...report, dataset: whole.failure.message }
   return { ...report, notes: whole.success, dataset: yield* brokenImages(directory, images) }
 })
 
-/** A file that is no session of Pi is a broken line, as it were. */
+/** Validates files of whole sessions. The first problem of a file counts as a broken line. */
 const validateSessions = Effect.fnUntraced(function* (
   directory: string,
-  sessions: ReadonlyArray<{ readonly path: string }>
-): Effect.fn.Return<ValidationReport, SessionFileError, FileSystem.FileSystem | Path.Path> {
+  sessions: ReadonlyArray<{ readonly path: string }>,
+  { validate }: WholeSession
+): Effect.fn.Return<Pick<ValidationReport, "files" | "broken">, SessionFileError, FileSystem.FileSystem | Path.Path> {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
   const broken: Array<BrokenLine> = []
@@ -179,7 +180,7 @@ const validateSessions = Effect.fnUntraced(function* (
     Effect.gen(function* () {
       const at = path.join(directory, ...name.split("/"))
       const bytes = yield* fs.readFile(at).pipe(Effect.mapError(fromPlatform(at, "read")))
-      const checked = PiFormat.validate(bytes)
+      const checked = validate(bytes)
       if (Result.isFailure(checked)) {
         const { byteOffset, line, message } = checked.failure
         broken.push({ path: at, line, byteOffset, issue: message })
@@ -188,17 +189,17 @@ const validateSessions = Effect.fnUntraced(function* (
       return { path: at, lines, broken: Result.isFailure(checked) ? 1 : 0 }
     })
   )
-  return { format: "pi", files, broken, dataset: null, notes: [] }
+  return { files, broken }
 })
 
-/** The names of images in a line that its validator took. */
+/** The names of images in a valid line. */
 const imagesIn = (line: string): ReadonlyArray<string> => {
   if (!line.includes('"images":["')) return []
   const images = JsonText.parseObject(line)?.["images"]
   return isArray(images) ? images.filter((name) => typeof name === "string") : []
 }
 
-/** What is wrong with the files of images that lines name; null where nothing is. */
+/** What is wrong with the images that lines name. Null: nothing. */
 const brokenImages = Effect.fnUntraced(function* (directory: string, names: ReadonlySet<string>) {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path

@@ -1,9 +1,9 @@
 /**
- * A second opinion on a dataset that is written: trufflehog or gitleaks, where a person has one of them on the PATH.
+ * Scans a dataset for secrets with trufflehog or gitleaks from the PATH.
  *
- * It fails closed. A finding, a scanner that is missing, that fails or says what is not understood: each is a failure, and
- * a dataset that failed must not be published. Nothing of what a scanner prints is passed on but names of rules, files and
- * lines, since it prints the secrets too. trufflehog is kept from trying the secrets out, so neither uses the network.
+ * It fails closed: a finding, a missing scanner, a failed scan and unexpected output are all errors. Scanners print the
+ * secrets that they find, so errors hold only names of rules, files and lines. trufflehog is run without verification, so
+ * neither scanner uses the network.
  */
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
@@ -20,16 +20,16 @@ export const ExternalScanner = Schema.Literals(["trufflehog", "gitleaks"])
 export type ExternalScanner = typeof ExternalScanner.Type
 
 const Place = Schema.Struct({
-  /** The scanner's name for what it found. */
+  /** The scanner's name of the rule. */
   rule: Schema.String,
-  /** In the directory. */
+  /** Relative to the directory. */
   file: Schema.String,
-  /** From 1; absent where the scanner does not say. */
+  /** From 1. Absent when the scanner does not report it. */
   line: Schema.optionalKey(Schema.Int)
 })
 type Place = typeof Place.Type
 
-/** The scanner is not on the PATH; nothing was scanned. */
+/** The scanner is not on the PATH. Nothing was scanned. */
 export class ScannerMissing extends Schema.TaggedError<ScannerMissing>()("ScannerMissing", {
   scanner: ExternalScanner
 }) {
@@ -38,11 +38,11 @@ export class ScannerMissing extends Schema.TaggedError<ScannerMissing>()("Scanne
   }
 }
 
-/** The scanner did not end well, so nobody knows what is in the directory. */
+/** The scan failed, so the directory may hold secrets. */
 export class ScannerFailed extends Schema.TaggedError<ScannerFailed>()("ScannerFailed", {
   scanner: ExternalScanner,
   directory: Schema.String,
-  /** Ours; scanners print what they find. */
+  /** Our text, never output of the scanner. */
   reason: Schema.String
 }) {
   override get message(): string {
@@ -50,13 +50,13 @@ export class ScannerFailed extends Schema.TaggedError<ScannerFailed>()("ScannerF
   }
 }
 
-/** The scanner found secrets that redaction left. */
+/** The scanner found secrets. */
 export class SecretsLeft extends Schema.TaggedError<SecretsLeft>()("SecretsLeft", {
   scanner: ExternalScanner,
   directory: Schema.String,
-  /** All findings, by the scanner's rule. */
+  /** Number of findings by the scanner's rule. */
   counts: Schema.Record(Schema.String, Schema.Int),
-  /** The first of them. */
+  /** The first findings. */
   places: Schema.Array(Place)
 }) {
   override get message(): string {
@@ -66,10 +66,9 @@ export class SecretsLeft extends Schema.TaggedError<SecretsLeft>()("SecretsLeft"
   }
 }
 
-/** How many places an error names. */
+/** Places that an error names at most. */
 const NAMED = 10
 
-/** What a run of a scanner came to. */
 interface Outcome {
   readonly exitCode: number
   readonly places: ReadonlyArray<Place>
@@ -77,7 +76,7 @@ interface Outcome {
 
 type Requirements = ChildProcessSpawner.ChildProcessSpawner | FileSystem.FileSystem | Path.Path
 
-/** Succeeds where the scanner looked at everything in the directory and found nothing. */
+/** Succeeds when the scanner read everything in the directory and found nothing. */
 export const scanExternally = Effect.fn("ExternalScan.scanExternally")(function* (
   scanner: ExternalScanner,
   directory: string
@@ -103,7 +102,7 @@ export const scanExternally = Effect.fn("ExternalScan.scanExternally")(function*
 const isMissing = (error: PlatformError.PlatformError): boolean =>
   error.reason._tag === "NotFound" && error.reason.module === "ChildProcess"
 
-/** Runs a program; gives its exit status, and what `fold` makes of the lines that it prints. */
+/** Runs a program. Succeeds with its exit status, and with `fold` over the lines that it prints. */
 const run = Effect.fnUntraced(function* <A>(
   program: string,
   args: ReadonlyArray<string>,
@@ -140,7 +139,7 @@ const TrufflehogFinding = Schema.fromJsonString(
 )
 const decodeTrufflehogFinding = SchemaParser.decodeUnknownResult(TrufflehogFinding)
 
-/** Its exit status where it found something, with `--fail`. */
+/** Exit status for findings with `--fail`. */
 const TRUFFLEHOG_FOUND = 183
 
 const trufflehog = Effect.fnUntraced(function* (directory: string, fail: (reason: string) => ScannerFailed) {
@@ -161,7 +160,7 @@ const trufflehog = Effect.fnUntraced(function* (directory: string, fail: (reason
   return { exitCode, places: value.places } satisfies Outcome
 })
 
-/** A line of its log, which is JSON as its findings are. */
+/** Whether a line of the JSON log is an error. */
 const isErrorLine = (line: string): boolean => /"level"\s*:\s*"(?:error|fatal|panic)[^"]*"/u.test(line)
 
 const decodeGitleaksReport = SchemaParser.decodeUnknownResult(
@@ -172,7 +171,7 @@ const decodeGitleaksReport = SchemaParser.decodeUnknownResult(
   )
 )
 
-/** Tells findings from failures, which both give 1 by default. */
+/** By default findings and failures both give 1. */
 const GITLEAKS_FOUND = 99
 
 const gitleaks = Effect.fnUntraced(function* (directory: string, fail: (reason: string) => ScannerFailed) {
@@ -180,7 +179,7 @@ const gitleaks = Effect.fnUntraced(function* (directory: string, fail: (reason: 
   const path = yield* Path.Path
   const temporary = yield* fs.makeTempDirectoryScoped({ prefix: "pi-sessions-" })
   const report = path.join(temporary, "report.json")
-  // A comment in a session must not excuse what stands beside it, nor a file of the directory this is run from.
+  // Neither a comment in a session nor a file in the working directory may suppress findings.
   const { exitCode } = yield* run(
     "gitleaks",
     [

@@ -1,6 +1,6 @@
 /**
- * A report as it may lie beside a dataset that is shared: texts without secrets, and files by their names alone, since the
- * directories that they lie in tell who works where.
+ * The report for a dataset that may be shared: texts are redacted, and files are named without their directories, which
+ * would reveal who works where.
  */
 import { type ExtractReport } from "../ExtractReport.ts"
 import { type Redactor } from "@pi-sessions/redaction/Redactor"
@@ -8,7 +8,7 @@ import { nameOf } from "@pi-sessions/core/FileName"
 
 export const of = (report: ExtractReport, redactor: Redactor): ExtractReport => {
   const { outputs, rows, skipped } = report
-  /** A text that belongs to the file at `path`, which it may name. */
+  /** Redacts a text about the file at `path`. */
   const text = (value: string, path: string): string =>
     redactor.scope([path]).text(path === "" ? value : value.replaceAll(path, nameOf(path)))
   return {

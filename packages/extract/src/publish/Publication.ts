@@ -1,10 +1,10 @@
 /**
- * The moment when what a run has made becomes the dataset. Everything lies whole in the folder of the run before anything
- * gets its name. From the first to the last name a marker stands in the directory: whoever stops in between leaves a
- * directory that says so, and that the next run may go on with.
+ * Moves the files of a run from its folder into the dataset's directory. All files are complete before the first one is
+ * moved. Between the first and the last move a marker file is in the directory: a run that stops there leaves the marker,
+ * so that readers refuse the dataset and the next run replaces it.
  *
- * Ours is a directory that is absent, empty, or holds the marker or the report of an earlier run; anything else is left
- * alone (names that begin with a dot do not count: nothing else of ours is called so).
+ * The directory must be absent, empty, or hold the marker or the report of an earlier run. Names that begin with a dot are
+ * ignored. Any other directory is not changed.
  */
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
@@ -26,10 +26,10 @@ const MARKER_KIND = "pi-sessions/unfinished-dataset/1"
 const Marker = Schema.Struct({ kind: Schema.Literal(MARKER_KIND), names: Schema.Array(Schema.String) })
 const decodeMarker = Schema.decodeUnknownResult(Schema.fromJsonString(Marker))
 
-/** How many foreign files an error names. */
+/** Files that an error names at most. */
 const NAMED = 5
 
-/** What runs may have written; nothing else is taken away, whatever a report says. A card may be a person's own. */
+/** Names that runs write. Other names are never deleted, even when a report lists them. The card may be the user's. */
 const LINES_OR_SIDECAR = /^[A-Za-z0-9][^/\\]*\.(?:jsonl|json|yml|parquet)$/u
 
 const EarlierReport = Schema.Struct({
@@ -48,15 +48,15 @@ const textOf = Effect.fnUntraced(function* (out: string, name: string) {
   return yield* Effect.orElseSucceed(fs.readFileString(path.resolve(out, name)), () => "")
 })
 
-/** The marker of a run that did not come to its end here; undefined when there is none. */
+/** The marker of an interrupted publication. Undefined: there is none. */
 const markerIn = (out: string) =>
   Effect.map(textOf(out, MARKER_FILE), (text) => Option.getOrUndefined(Result.getSuccess(decodeMarker(text))))
 
-/** Whether a run stopped while its files got their names: then they are some of the old and some of the new ones. */
+/** Whether a publication was interrupted, so that old and new files may be mixed. */
 export const isUnfinished = (directory: string): Effect.Effect<boolean, never, FileSystem.FileSystem | Path.Path> =>
   Effect.map(markerIn(directory), (marker) => marker !== undefined)
 
-/** The names that earlier runs wrote, as far as they may have. */
+/** The files of earlier runs. */
 const writtenBefore = Effect.fnUntraced(function* (out: string) {
   const path = yield* Path.Path
   const marker = yield* markerIn(out)
@@ -70,7 +70,7 @@ const writtenBefore = Effect.fnUntraced(function* (out: string) {
   }
 })
 
-/** Fails when `out` holds what is not ours. Changes nothing. */
+/** Fails when `out` holds files that no earlier run wrote. */
 export const check = Effect.fn("Publication.check")(function* (
   out: string
 ): Effect.fn.Return<void, OutputNotOurs | SessionFileError, FileSystem.FileSystem | Path.Path> {
@@ -88,22 +88,22 @@ export const check = Effect.fn("Publication.check")(function* (
 export interface Text {
   readonly name: string
   readonly text: string
-  /** Whether only the owner may read it: it names places of the machine. */
+  /** Readable by the owner alone, because it names paths of the machine. Default: false. */
   readonly isPrivate?: boolean
-  /** A text that is there and has not this line is a person's own, and stays. */
+  /** An existing file without this line was written by the user, and is not replaced. */
   readonly mark?: string
 }
 
-/** What is to become of a run. */
+/** Files that are ready to be published. */
 export interface Staged {
   /** Files in the folder of the run. */
   readonly files: ReadonlyArray<{ readonly from: string; readonly name: string }>
   readonly loose: ReadonlyArray<LooseFile.StoredFile>
-  /** The last one says that all is there. */
+  /** In order. The last one marks the directory as complete. */
   readonly texts: ReadonlyArray<Text>
 }
 
-/** Gives all files their names in `out`, and takes away those of earlier runs that are no part of it any more. */
+/** Moves all files to their names in `out`, and deletes files of earlier runs that are not among them. */
 export const publish = Effect.fn("Publication.publish")(function* (
   out: string,
   folder: RunFolder,
@@ -134,10 +134,9 @@ export const publish = Effect.fn("Publication.publish")(function* (
         const to = path.resolve(out, name)
         yield* fs.rename(from, to).pipe(Effect.mapError(fromPlatform(to, "write")))
       }
-      // What this run has not written would pass for a part of it.
       const kept = new Set([...names, ...texts.map(({ name }) => name)])
       for (const name of before.names.filter((name) => !kept.has(name))) {
-        // A link leads to somebody else's place.
+        // A link leads outside of the dataset.
         const isLinked = yield* Effect.isSuccess(fs.readLink(path.dirname(path.resolve(out, name))))
         if (name.includes("/") && isLinked) continue
         yield* fs.remove(path.resolve(out, name), { force: true }).pipe(Effect.mapError(failed))

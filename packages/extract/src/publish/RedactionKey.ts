@@ -1,6 +1,6 @@
 /**
- * The key of placeholders' numbers: a file that stays on the machine and is never part of a dataset. With the same key the
- * same input gives the same bytes; machines that share the work of one dataset share the file.
+ * The file with the key of placeholders' numbers. The same key and input give the same bytes, so machines that work on one
+ * dataset share the file. It is never part of a dataset.
  */
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
@@ -9,7 +9,7 @@ import * as Schema from "effect/Schema"
 import { randomBytes } from "node:crypto"
 import { type SessionFileError, fromPlatform } from "@pi-sessions/session-file/SessionFileError"
 
-/** The file holds something else; it was left as it is. */
+/** The file holds something else. It was not changed. */
 export class NotARedactionKey extends Schema.TaggedError<NotARedactionKey>()("NotARedactionKey", {
   path: Schema.String
 }) {
@@ -21,7 +21,7 @@ export class NotARedactionKey extends Schema.TaggedError<NotARedactionKey>()("No
 const BYTES = 32
 const KEY = /^[\da-f]{64}$/u
 
-/** Reads the key; makes a new one, which only its owner can read, where there is no such file. */
+/** Reads the key. Creates the file, readable by its owner alone, if it does not exist. */
 export const open = Effect.fn("RedactionKey.open")(function* (
   file: string
 ): Effect.fn.Return<string, NotARedactionKey | SessionFileError, FileSystem.FileSystem | Path.Path> {
@@ -38,7 +38,7 @@ const read = Effect.fnUntraced(function* (file: string) {
   return yield* new NotARedactionKey({ path: file })
 })
 
-/** The file appears whole or not at all; where another process was faster, its key is taken. */
+/** Creates the file at once by a link. If another process was faster, its key is read. */
 const create = Effect.fnUntraced(function* (file: string) {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path

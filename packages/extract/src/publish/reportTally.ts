@@ -19,7 +19,7 @@ const addTokens = (a: Tokens, b: Tokens): Tokens => ({
   total: a.total + b.total
 })
 
-/** What one sample holds; the session's damage is counted with its first one. */
+/** The volume of one sample, without the damage of its session. */
 export const volume = (sample: TrainingSample, dropped: DropCounts, redacted: DropCounts): Volume => {
   const { first_target, metadata, turns } = sample
   const usages = turns.slice(first_target).flatMap((turn) => turn.metadata.usage ?? [])
@@ -46,7 +46,7 @@ export const volume = (sample: TrainingSample, dropped: DropCounts, redacted: Dr
   }
 }
 
-/** All of them together. */
+/** The sum of volumes. */
 export const sumVolumes = (volumes: ReadonlyArray<Volume>): Volume => {
   const total = (number: (volume: Volume) => number): number => volumes.reduce((all, one) => all + number(one), 0)
   return {
@@ -68,12 +68,12 @@ const inOrder = Schema.decodeSync(ReportRow)
 
 const NO_SESSION = new Set<ReportRow["outcome"]>(["not_a_session", "unreadable"])
 
-/** The report of a run from its rows, in whatever order they came. */
+/** The report of an operation, from its rows in any order. */
 export const report = (
   run: { readonly format: FormatName; readonly rigs: ReadonlyArray<string>; readonly roles: ReadonlyArray<string> },
-  skipped: ExtractReport["skipped"],
+  { families, skipped }: Pick<ExtractReport, "families" | "skipped">,
   rows: ReadonlyArray<ReportRow>,
-  { families, is_redacted, outputs }: Pick<ExtractReport, "outputs" | "families" | "is_redacted">
+  { is_redacted, outputs }: Pick<ExtractReport, "outputs" | "is_redacted">
 ): ExtractReport => {
   const outcomes = rows.map((row) => row.outcome)
   const sessions = outcomes.filter((outcome) => !NO_SESSION.has(outcome))
@@ -101,7 +101,7 @@ export const report = (
     skipped,
     total,
     outputs,
-    // Rows that were read from a file have their fields in another order than those that were made just now.
+    // Rows from files have their fields in another order than new ones.
     rows: rows.map((row) => inOrder(row)).sort((a, b) => (a.path < b.path ? -1 : 1))
   }
 }

@@ -1,6 +1,6 @@
 /**
- * A thread whose source never comes back from some sessions, while a file says so beside them: `NAME.loop` for a loop in
- * reading it whole, `NAME.survey` for one in its lines, `NAME.grow` for memory without end.
+ * A thread whose source gets stuck in some sessions. A file beside the session says how: `NAME.loop` for an endless loop
+ * while it is read, `NAME.wait` for an endless wait there, `NAME.survey` for one in the survey, `NAME.grow` for memory.
  */
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import * as Effect from "effect/Effect"
@@ -20,9 +20,11 @@ const loop = (): void => {
   for (let turn = 0; ; turn = (turn + 1) % 2) if (turn > 1) break
 }
 
+const wait = (): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
+
 const grow = (): void => {
   const kept: Array<Array<number>> = []
-  for (;;) kept.push(Array.from({ length: 100_000 }, (_, at) => at / 3))
+  for (;;) kept.push(Array.from<number>({ length: 2_000_000 }).fill(kept.length / 3))
 }
 
 const stuck = Layer.effect(
@@ -31,12 +33,13 @@ const stuck = Layer.effect(
     ...source,
     lines: (ref: SessionRef) =>
       Stream.suspend(() => {
-        if (has(ref, "survey")) loop()
+        if (has(ref, "survey")) wait()
         return source.lines(ref)
       }),
     read: (ref: SessionRef) =>
       Effect.suspend(() => {
         if (has(ref, "loop")) loop()
+        if (has(ref, "wait")) wait()
         if (has(ref, "grow")) grow()
         return source.read(ref)
       })

@@ -7,21 +7,8 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { ChatMessage, ChatTools } from "./ChatMessages.ts"
 import { type Conversation } from "../model/ChatTemplate.ts"
-import { type FormatName } from "../FormatName.ts"
 import { dateOf } from "../TokensFormat.ts"
 import * as JsonText from "@pi-sessions/core/JsonText"
-
-/** Formats whose lines a chat template can render. */
-const CHAT_FORMATS: ReadonlySet<FormatName> = new Set<FormatName>([
-  "messages",
-  "axolotl",
-  "openai",
-  "mistral",
-  "dpo",
-  "parquet"
-])
-
-export const isChat = (format: FormatName): boolean => CHAT_FORMATS.has(format)
 
 export interface LearntConversation {
   readonly conversation: Conversation

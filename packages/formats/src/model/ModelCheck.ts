@@ -6,6 +6,7 @@ import * as Result from "effect/Result"
 import * as ChatLine from "../chat/ChatLine.ts"
 import { type Span } from "./ChatTemplate.ts"
 import { type FormatName } from "../FormatName.ts"
+import { FORMATS } from "../Formats.ts"
 import { type LocalModel } from "./LocalModel.ts"
 import * as LossMask from "./LossMask.ts"
 import { IGNORED, TokensFormat, labelled, normalized } from "../TokensFormat.ts"
@@ -88,7 +89,8 @@ interface Found {
   readonly detail?: string
 }
 
-export const isChecked = (format: FormatName): boolean => format === "tokens" || ChatLine.isChat(format)
+export const isChecked = (format: FormatName): boolean =>
+  FORMATS[format].hasChatLines === true || FORMATS[format].needsModel === true
 
 export class ModelCheck {
   readonly #model: LocalModel
@@ -121,7 +123,7 @@ export class ModelCheck {
     readonly line: number
     readonly text: string
   }): void {
-    const found = format === "tokens" ? [ofTokens(text, this.#model)] : conversations(text, this.#model)
+    const found = FORMATS[format].needsModel === true ? [ofTokens(text, this.#model)] : conversations(text, this.#model)
     for (const one of found) this.#take(one, path, line)
   }
 

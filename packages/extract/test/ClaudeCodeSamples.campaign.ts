@@ -1,0 +1,2 @@
+/** Samples of many random and damaged transcripts of Claude Code. */
+import "./ClaudeCodeSamples.test.ts"

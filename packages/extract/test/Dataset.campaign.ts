@@ -1,0 +1,2 @@
+/** Datasets of many walks of both real Pis. */
+import "./Dataset.test.ts"

@@ -1,0 +1,2 @@
+/** Parquet files of many random rows, and many damaged files. */
+import "./ParquetFile.test.ts"

@@ -1,0 +1,2 @@
+/** Budgets with more limits in each format, and larger hostile sessions. */
+import "./SessionBudget.test.ts"

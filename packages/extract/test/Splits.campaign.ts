@@ -1,0 +1,2 @@
+/** Families and splits of many sessions. */
+import "./Splits.test.ts"

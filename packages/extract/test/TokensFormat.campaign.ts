@@ -1,0 +1,2 @@
+/** Format `tokens` over many walks of both real Pis. */
+import "./TokensFormat.test.ts"
