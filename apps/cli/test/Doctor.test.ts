@@ -42,7 +42,7 @@ describe("pi-sessions doctor", () => {
       assert.strictEqual(
         run.stderr,
         "2 sessions examined: 2 errors, 0 warnings, 0 notes\n" +
-          "error: 2 errors found; --fix writes copies without those that can be mended\n"
+          "error: 2 errors found; --fix writes copies without those that can be repaired\n"
       )
       assert.deepStrictEqual(Files.readdirSync(cwd), ["s.jsonl", "t.jsonl"], "nothing was written")
     })
@@ -221,8 +221,8 @@ describe("pi-sessions doctor", () => {
       put(cwd, "damaged/not-a-session.jsonl", "fox.jsonl")
       const run = yield* doctor(cwd, "s.jsonl", "fox.jsonl", "--fix")
       assert.strictEqual(run.status, 1)
-      assert.include(run.stdout, "    --fix: cannot mend it\n")
-      assert.include(run.stderr, "error: 3 errors could not be mended\n")
+      assert.include(run.stdout, "    --fix: cannot repair it\n")
+      assert.include(run.stderr, "error: 3 errors could not be repaired\n")
       assert.deepStrictEqual(Files.readdirSync(cwd).sort(), ["fox.jsonl", "s.jsonl"])
     })
   )

@@ -133,7 +133,7 @@ describe("a line longer than any string", () => {
 
       const tree = yield* call(["tree", "a-long.jsonl"], folder)
       assert.strictEqual(tree.status, 0)
-      assert.include(tree.stderr, "something is wrong with the file (1 finding)")
+      assert.include(tree.stderr, "the file is damaged (1 finding)")
     }).pipe(Effect.scoped)
   )
 

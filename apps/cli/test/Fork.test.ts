@@ -69,7 +69,7 @@ describe("pi-sessions fork", () => {
       }
       const run = yield* fork(cwd, "s.jsonl", "--cwd", "/no/such/dir", "--session-dir", ".")
       assert.strictEqual(run.status, 0)
-      assert.include(run.stderr, "warning: --cwd: /no/such/dir is no directory")
+      assert.include(run.stderr, "warning: --cwd: /no/such/dir is not a directory")
       const here = yield* fork(cwd, "s.jsonl", "--cwd", ".", "--session-dir", ".")
       assert.notInclude(here.stderr, "warning")
     })
@@ -96,7 +96,7 @@ describe("pi-sessions fork", () => {
         Files.writeFileSync(Path.join(cwd, "there.jsonl"), there)
         const run = yield* fork(cwd, "s.jsonl", "--out", "there.jsonl")
         assert.deepStrictEqual([run.status, run.stdout], [1, ""])
-        assert.include(run.stderr, "there.jsonl is there and holds something else; it was left as it is")
+        assert.include(run.stderr, "there.jsonl exists and holds something else; it was left as it is")
         assert.strictEqual(Files.readFileSync(Path.join(cwd, "there.jsonl"), "utf8"), there)
       }
     })

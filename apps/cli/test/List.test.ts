@@ -41,7 +41,7 @@ describe("list", () => {
       assert.match(lines[1] ?? "", /^019e5691-[0-9]{4} +2030-01-02 03:04 +[0-9]+ B +\/home\/ann\/work\/app$/)
       assert.strictEqual(
         stderr,
-        `note: ${pi.others.length} files are no sessions or could not be read; see them with --others\n`
+        `note: ${pi.others.length} files are no sessions or could not be read; pi-sessions list --others names them\n`
       )
     }).pipe(Effect.scoped)
   )
@@ -168,8 +168,8 @@ describe("list", () => {
         [["--others", "--sessions", pi.usual.sessions[0]!.path], "every file is a session"],
         [["--others", "--json", "--sessions", pi.usual.sessions[0]!.path], "every file is a session"],
         [["--columns", "id,colour"], 'there is no column "colour"'],
-        [["--since", "soon"], '"soon" is no point in time'],
-        [["--since", "2026-02-31"], '"2026-02-31" is no point in time'],
+        [["--since", "soon"], '"soon" is not a time'],
+        [["--since", "2026-02-31"], '"2026-02-31" is not a time'],
         [["--limit", "0"], "--limit must be 1 or more"],
         [["--json", "--ndjson"], "give one of them"]
       ]

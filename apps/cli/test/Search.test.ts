@@ -224,7 +224,7 @@ describe("pi-sessions search", () => {
       assert.deepStrictEqual([none.status, none.stdout], [2, ""])
       assert.strictEqual(
         none.stderr,
-        "note: 1 file is no session or could not be read; see list --others, and doctor\n" +
+        "note: 1 file is no session or could not be read; pi-sessions list --others names them\n" +
           `error: nothing matches "hen" in prompts of 1 session: searched ${cwd}; try --scope conversations, or all\n`
       )
       assert.include((yield* search(cwd, "hen", "--sessions", ".", "--json")).stderr, "nothing matches")
@@ -242,13 +242,13 @@ describe("pi-sessions search", () => {
         })
       assert.include(yield* refused(""), 'the pattern "" cannot be searched for: it is empty')
       assert.include(yield* refused("(", "--regex"), "Invalid regular expression")
-      assert.include(yield* refused("a", "--json", "--ndjson"), "two forms of one result")
-      assert.include(yield* refused("a", "--count", "-l"), "two results")
+      assert.include(yield* refused("a", "--json", "--ndjson"), "--json and --ndjson exclude each other")
+      assert.include(yield* refused("a", "--count", "-l"), "--count and --files-with-matches exclude each other")
       assert.include(yield* refused("a", "--ignore-case", "--case-sensitive"), "exclude each other")
       assert.include(yield* refused("a", "--limit", "0"), "1 or more")
       assert.include(yield* refused("a", "-C", "-1"), "0 or more")
-      assert.include(yield* refused("a", "--tool", "bash", "--scope", "prompts"), "no prompts")
-      assert.include(yield* refused("a", "--since", "yesterday"), "no point in time")
+      assert.include(yield* refused("a", "--tool", "bash", "--scope", "prompts"), "not prompts")
+      assert.include(yield* refused("a", "--since", "yesterday"), "is not a time")
       yield* refused("a", "--scope", "everything")
     })
   )

@@ -157,10 +157,10 @@ describe("pi-sessions show --as", () => {
     Effect.gen(function* () {
       const { run } = yield* SessionHome.make
       const wrong: ReadonlyArray<readonly [args: ReadonlyArray<string>, message: RegExp]> = [
-        [["--branches", "all"], /--branches is about samples; say of which format with --as/],
+        [["--branches", "all"], /--branches is about samples; choose their format with --as/],
         [["--no-redact"], /--no-redact is about samples/],
         [["--max-tokens", "9"], /--max-tokens is about samples/],
-        [["--as", "messages", "--raw"], /--ndjson prints the lines of the samples/],
+        [["--as", "messages", "--raw"], /--ndjson prints the samples' lines/],
         [["--as", "messages", "--max-tokens", "0"], /--max-tokens must be 1 or more/],
         [["--as", "tokens"], /--as tokens needs --tokenizer DIR/],
         [["--as", "tokens", "--tokenizer", "nowhere"], /--tokenizer: .*nowhere/],

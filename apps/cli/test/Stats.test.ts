@@ -189,9 +189,9 @@ describe("pi-sessions stats", () => {
       const wrong: ReadonlyArray<readonly [args: ReadonlyArray<string>, message: RegExp]> = [
         [["--sessions", ""], /--sessions is empty/],
         [["--sessions", "sessions", "--rig", "nowhere"], /none of \d+ sessions matches --rig nowhere; rigs found: /],
-        [["--sessions", "sessions", "--json", "--md"], /--json and --md are two forms/],
+        [["--sessions", "sessions", "--json", "--md"], /--json and --md exclude each other/],
         [["--sessions", "sessions", "--max-tokens", "0"], /--max-tokens must be 1 or more/],
-        [["--sessions", "sessions", "--since", "soon"], /--since: "soon" is no point in time/],
+        [["--sessions", "sessions", "--since", "soon"], /--since: "soon" is not a time/],
         [["--sessions", "sessions", "--model", ""], /--model is empty/],
         [
           ["--sessions", "sessions", "--model", "nobody"],

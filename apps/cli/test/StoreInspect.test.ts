@@ -101,7 +101,7 @@ describe("pi-sessions store checkpoint", () => {
       const first = yield* store(cwd, "checkpoint", "s.jsonl")
       assert.strictEqual(first.status, 0, first.stderr)
       assert.match(first.stdout, /^checkpoint +number +entries +state +store\nwritten +2 +\d+ +CHECKPOINTED +/)
-      assert.match(first.stderr, new RegExp(`mended: ${container}: segment 2: bytes \\d+ to \\d+ cut off`))
+      assert.match(first.stderr, new RegExp(`repaired: ${container}: segment 2: bytes \\d+ to \\d+ cut off`))
       const second = yield* store(cwd, "checkpoint", ".", "--json")
       assert.strictEqual(second.stderr, "")
       assert.deepInclude(JSON.parse(second.stdout).stores[0], { outcome: "already", checkpoint: 2, repairs: [] })

@@ -93,8 +93,8 @@ The file does not say.<|im_end|>⟧
         [["--show", "1"], "--show needs --model DIR"],
         [["--max-tokens", "1"], "--max-tokens needs --model DIR"],
         [["--model", "nowhere"], "--model: CWD/nowhere: tokenizer.json cannot be read: no such file or directory"],
-        [["--model", model("one-call"), "--show", "0"], "--show counts from 1"],
-        [["--model", model("one-call")], "--model: lines of sharegpt are no chat messages that a template renders"]
+        [["--model", model("one-call"), "--show", "0"], "--show must be 1 or more"],
+        [["--model", model("one-call")], "--model: lines of sharegpt have no chat messages for a template"]
       ] as const) {
         const { status, stderr, stdout } = yield* validate(cwd, ...args)
         assert.deepStrictEqual([status, stdout], [2, ""], issue)
@@ -138,7 +138,7 @@ describe("pi-sessions extract --tokenizer", () => {
       assert.include(mine.stdout, "⟦The file does not say.<|turn|>⟧")
       const others = yield* validate(cwd, "--model", model("drops-thinking"))
       assert.strictEqual(others.status, 1)
-      assert.include(others.stderr, "these are no tokens of this model")
+      assert.include(others.stderr, "the tokens are of another tokenizer")
       // What the dataset says of itself names no directory of this machine.
       for (const name of Fs.readdirSync(Path.join(cwd, "out"))) {
         assert.notInclude(Fs.readFileSync(Path.join(cwd, "out", name), "utf8"), fixtures + "/models", name)

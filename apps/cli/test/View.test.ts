@@ -90,7 +90,7 @@ describe.skipIf(!isBuilt)("pi-sessions view --out", () => {
       Files.writeFileSync(Path.join(cwd, "mine.html"), "<p>mine</p>")
       const refused = yield* call(["view", ".", "--out", "mine.html"], cwd)
       assert.strictEqual(refused.status, 2)
-      assert.include(refused.stderr, "this command did not write")
+      assert.include(refused.stderr, "was not written by this command")
       assert.strictEqual(Files.readFileSync(Path.join(cwd, "mine.html"), "utf8"), "<p>mine</p>")
       for (let at = 0; at < 2; at++)
         assert.strictEqual((yield* call(["view", ".", "--out", "out.html"], cwd)).status, 0)
@@ -145,7 +145,7 @@ describe("pi-sessions view", () => {
         [["view", "--sessions", "gone"], /no such file or directory/u],
         [["view", ""], /is empty/u],
         [["view", ".", "--out", ""], /--out is empty/u],
-        [["view", ".", "--port", "70000"], /--port 70000: a port is a number up to 65535/u]
+        [["view", ".", "--port", "70000"], /--port 70000: a port is a number from 0 to 65535/u]
       ]
       for (const [args, message] of wrong) {
         const { status, stderr, stdout } = yield* call(args, cwd)
