@@ -5,7 +5,6 @@ import * as Path from "node:path"
 import { objectAt } from "@pi-sessions/core/Json"
 import * as Session from "@pi-sessions/core/Session"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
-import * as LargeSession from "@pi-sessions/testing/LargeSession"
 import { call } from "./support/callCli.ts"
 import * as PseudoTerminal from "./support/pseudoTerminal.ts"
 import { fixtures } from "./support/storeFolder.ts"
@@ -280,38 +279,6 @@ describe("pi-sessions doctor", () => {
       assert.strictEqual(status, 0)
       assert.include(stdout, "pi-sessions doctor session.jsonl --fix")
     })
-  )
-
-  it.live(
-    "examines and mends a session of 130 MB",
-    () =>
-      Effect.gen(function* () {
-        const cwd = yield* folder
-        const file = Path.join(cwd, "s.jsonl")
-        yield* Effect.promise(() =>
-          LargeSession.write(file, { entries: 100_000, seed: 7, meanBytes: 1300, compactEvery: 5000 })
-        )
-        Files.appendFileSync(file, '{"type":"message","id":"torn')
-        const size = Files.statSync(file).size
-        const started = performance.now()
-        const run = yield* doctor(cwd, "s.jsonl", "--fix", "--json")
-        const took = performance.now() - started
-        const [session] = JSON.parse(run.stdout).sessions
-        assert.strictEqual(run.status, 0, run.stderr)
-        assert.deepStrictEqual(
-          session.findings.map(({ code }: { code: string }) => code).filter((code: string) => code !== "cwd-gone"),
-          ["torn-line"]
-        )
-        const [header = ""] = Files.readFileSync(session.repaired.path).subarray(0, 4096).toString().split("\n")
-        const [original = ""] = Files.readFileSync(file).subarray(0, 4096).toString().split("\n")
-        const grown = Buffer.byteLength(header) - Buffer.byteLength(original)
-        assert.strictEqual(
-          Files.statSync(session.repaired.path).size,
-          size - '{"type":"message","id":"torn'.length + grown
-        )
-        process.stdout.write(`Doctor: ${size} bytes examined and mended in ${Math.round(took)} ms\n`)
-      }),
-    600_000
   )
 })
 

@@ -9,6 +9,7 @@ import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import { call } from "./support/callCli.ts"
 import * as PseudoTerminal from "./support/pseudoTerminal.ts"
 import { branches, fixtures, idOf, oneSession } from "./support/storeFolder.ts"
+import { MAIN } from "./support/program.ts"
 
 const search = (cwd: string, ...args: ReadonlyArray<string>) => call(["search", ...args], cwd)
 
@@ -323,10 +324,9 @@ describe("pi-sessions search", () => {
         yield* Effect.promise(() => LargeSession.write(large, { entries: 60_000, seed: 1 }))
         Files.utimesSync(large, 1, 1)
         put(cwd, "small.jsonl", header("s") + user("a", "fox"), 2)
-        const main = Path.resolve(import.meta.dirname, "../src/main.ts")
         const ended = (onFirst: (child: ReturnType<typeof spawn>) => void, ...args: ReadonlyArray<string>) =>
           Effect.callback<{ readonly code: number | null; readonly out: string }>((resume) => {
-            const child = spawn(process.execPath, [main, "search", ...args], {
+            const child = spawn(process.execPath, [MAIN, "search", ...args], {
               cwd,
               stdio: ["ignore", "pipe", "inherit"]
             })

@@ -1,12 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import * as ChildProcess from "node:child_process"
 import * as Files from "node:fs"
 import * as Path from "node:path"
-import * as process from "node:process"
 import * as Session from "@pi-sessions/core/Session"
 import * as TerminalText from "@pi-sessions/report/TerminalText"
-import * as LargeSession from "@pi-sessions/testing/LargeSession"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import { call } from "./support/callCli.ts"
 import * as PseudoTerminal from "./support/pseudoTerminal.ts"
@@ -333,50 +330,5 @@ describe.skipIf(PseudoTerminal.missing !== undefined)("at a terminal", () => {
         assert.strictEqual(plain.replaceAll("\r\n", "\n"), (yield* call([command, "s.jsonl"], cwd)).stdout)
       }
     })
-  )
-})
-
-describe("a session of 100,000 entries", () => {
-  /** Megabytes of values that a process may hold: entries of the session, but not what is printed of them. */
-  const HEAP = 160
-
-  it.live(
-    "is shown and drawn whole, in a heap that would not hold the result beside the session",
-    () =>
-      Effect.gen(function* () {
-        const cwd = yield* temporaryFolder
-        const { bytes, leafId } = yield* Effect.promise(() =>
-          LargeSession.write(Path.join(cwd, "large.jsonl"), {
-            entries: 100_000,
-            seed: 3,
-            meanBytes: 1300,
-            compactEvery: 20_000
-          })
-        )
-        const session = Session.read(Files.readFileSync(Path.join(cwd, "large.jsonl")))
-        const run = (...args: ReadonlyArray<string>): ReadonlyArray<string> => {
-          const out = Files.openSync(Path.join(cwd, "out"), "w")
-          const main = Path.resolve(import.meta.dirname, "../src/main.ts")
-          const { status, stderr } = ChildProcess.spawnSync(
-            process.execPath,
-            [`--max-old-space-size=${HEAP}`, main, ...args],
-            { cwd, stdio: ["ignore", out, "pipe"], encoding: "utf8" }
-          )
-          Files.closeSync(out)
-          assert.strictEqual(status, 0, stderr)
-          return Files.readFileSync(Path.join(cwd, "out"), "utf8").trimEnd().split("\n")
-        }
-        const shown = run("show", "large.jsonl", "--ndjson", "--depth", "full")
-        assert.strictEqual(shown.length, session.tree.getBranch().length + 1)
-        assert.include(shown.at(-1), leafId)
-        const size = Files.statSync(Path.join(cwd, "out")).size
-        assert.isAbove(size, 100e6)
-        assert.lengthOf(JSON.parse(run("tree", "large.jsonl", "--json").join("")).entries, 100_000)
-        const drawn = run("tree", "large.jsonl", "--width", "100")
-        assert.include(drawn.at(-1), `${leafId} assistant`)
-        for (const line of drawn) assert.isAtMost(TerminalText.width(line), 100)
-        process.stdout.write(`show: ${size} bytes of ${bytes}, in a heap of ${HEAP} MB\n`)
-      }),
-    600_000
   )
 })

@@ -7,6 +7,7 @@ import * as process from "node:process"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import { call } from "./support/callCli.ts"
 import { fixtures } from "./support/storeFolder.ts"
+import { MAIN } from "./support/program.ts"
 
 const built = Path.join(import.meta.dirname, "../../../packages/viewer/dist/page/view.js")
 const isBuilt = Files.existsSync(built)
@@ -160,8 +161,7 @@ describe("pi-sessions view", () => {
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       put(cwd)
-      const main = Path.join(import.meta.dirname, "../src/main.ts")
-      const server = spawn(process.execPath, [main, "view", "s.jsonl"], {
+      const server = spawn(process.execPath, [MAIN, "view", "s.jsonl"], {
         cwd,
         env: { ...process.env, PI_SESSIONS_CWD: cwd, XDG_STATE_HOME: Path.join(cwd, "state") },
         stdio: ["ignore", "pipe", "pipe"]
@@ -193,8 +193,7 @@ describe.skipIf(!isBuilt || process.platform !== "linux")("pi-sessions view --op
       const told = Path.join(cwd, "told")
       const opener = `#!/bin/sh\ncp "$1" ${told}.html && stat -c %a "$1" > ${told}.mode && echo "$@" > ${told}\n`
       Files.writeFileSync(Path.join(cwd, "xdg-open"), opener, { mode: 0o755 })
-      const main = Path.join(import.meta.dirname, "../src/main.ts")
-      const server = spawn(process.execPath, [main, "view", "s.jsonl", "--open"], {
+      const server = spawn(process.execPath, [MAIN, "view", "s.jsonl", "--open"], {
         cwd,
         env: { ...process.env, PATH: `${cwd}:${process.env["PATH"]}`, PI_SESSIONS_CWD: cwd, XDG_STATE_HOME: cwd },
         stdio: ["ignore", "pipe", "ignore"]

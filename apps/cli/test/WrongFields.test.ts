@@ -1,9 +1,9 @@
 /**
  * Every command over sessions with one wrong field, damaged sessions of every format, wrong and damaged threads, and
- * damaged stores: each call ends with exit code 0, 1 or 2 and a message of ours, and what is reported of good sessions
- * in the same folder does not change.
+ * damaged stores: each call ends with exit status 0, 1 or 2 and a message of ours, and the results for good sessions in the
+ * same folder do not change.
  *
- * `PI_SESSIONS_WRONG_FIELDS` is the number of cases of each family (default 8). A failure names its family and seed:
+ * `PI_SESSIONS_WRONG_FIELDS` is the number of cases of each family. A failure names its family and seed:
  * `PI_SESSIONS_SEED=<seed> PI_SESSIONS_WRONG_FIELDS=1` with `-t <family>` runs that case alone, with all commands.
  */
 import { assert, describe, it } from "@effect/vitest"
@@ -12,6 +12,7 @@ import * as Files from "node:fs"
 import * as Path from "node:path"
 import * as process from "node:process"
 import * as DamagedBytes from "@pi-sessions/testing/DamagedBytes"
+import * as Dose from "@pi-sessions/testing/Dose"
 import * as EverySession from "@pi-sessions/testing/EverySession"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
@@ -22,8 +23,8 @@ import * as FolderRound from "./support/FolderRound.ts"
 import { Watchdog } from "./support/neverFails.ts"
 import { fixtures } from "./support/storeFolder.ts"
 
-const CASES = Number(process.env["PI_SESSIONS_WRONG_FIELDS"] ?? 8)
-const FIRST = Number(process.env["PI_SESSIONS_SEED"] ?? 1)
+const CASES = Dose.of("PI_SESSIONS_WRONG_FIELDS", { test: 2, campaign: 50 })
+const FIRST = Dose.firstSeed()
 const AT_ONCE = 100
 
 const lines = (file: string): ReadonlyArray<string> =>
