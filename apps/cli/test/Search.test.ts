@@ -321,7 +321,7 @@ describe("pi-sessions search", () => {
       Effect.gen(function* () {
         const cwd = yield* temporaryFolder
         const large = Path.join(cwd, "large.jsonl")
-        yield* Effect.promise(() => LargeSession.write(large, { entries: 60_000, seed: 1 }))
+        yield* Effect.promise(() => LargeSession.write(large, { entries: 15_000, seed: 1 }))
         Files.utimesSync(large, 1, 1)
         put(cwd, "small.jsonl", header("s") + user("a", "fox"), 2)
         const ended = (onFirst: (child: ReturnType<typeof spawn>) => void, ...args: ReadonlyArray<string>) =>

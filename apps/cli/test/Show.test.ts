@@ -213,7 +213,7 @@ const hostile = (cwd: string): string => {
   const block = { type: "toolCall", id: evil, name: evil, arguments: { [evil]: evil, command: evil } }
   const text = [
     JSON.stringify({ type: "session", version: 3, id: `h${evil}`, timestamp: evil, cwd: evil, parentSession: evil }),
-    entry("message", "a", null, say("user", evil + "long ".repeat(100_000))),
+    entry("message", "a", null, say("user", evil + "long ".repeat(5000))),
     entry(
       "message",
       "b",
