@@ -1,3 +1,4 @@
+/** `hydrate`, `extract` and `store` as users call them, and the program as a process: exit statuses, signals, pipes. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { spawn, spawnSync } from "node:child_process"
@@ -108,15 +109,15 @@ describe("pi-sessions hydrate", () => {
     })
   )
 
-  it.live("reads a thread from standard input, and relative paths from where the person stood", () =>
+  it.live("reads a thread from standard input, and relative paths from the user's directory", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
-      const stood = Path.join(cwd, "stood")
-      FileSystem.mkdirSync(stood)
-      FileSystem.copyFileSync(thread, Path.join(stood, "t.jsonl"))
-      const env = { PI_SESSIONS_CWD: stood }
+      const user = Path.join(cwd, "user")
+      FileSystem.mkdirSync(user)
+      FileSystem.copyFileSync(thread, Path.join(user, "t.jsonl"))
+      const env = { PI_SESSIONS_CWD: user }
       const named = program(["hydrate", "--thread", "t.jsonl", "--out", "s.jsonl"], { cwd, env })
-      assert.strictEqual(named.stdout, `${Path.join(stood, "s.jsonl")}\n`, named.stderr)
+      assert.strictEqual(named.stdout, `${Path.join(user, "s.jsonl")}\n`, named.stderr)
       const piped = program(["hydrate", "--thread", "-", "--out", "p.jsonl"], {
         cwd,
         env,
@@ -124,13 +125,13 @@ describe("pi-sessions hydrate", () => {
       })
       assert.strictEqual(piped.status, 0, piped.stderr)
       assert.deepStrictEqual(
-        FileSystem.readFileSync(Path.join(stood, "p.jsonl")),
-        FileSystem.readFileSync(Path.join(stood, "s.jsonl"))
+        FileSystem.readFileSync(Path.join(user, "p.jsonl")),
+        FileSystem.readFileSync(Path.join(user, "s.jsonl"))
       )
     })
   )
 
-  it.live("answers --json with one document", () =>
+  it.live("prints one document with --json", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       const { stdout } = yield* cli(["hydrate", "--thread", thread, "--out", "s.jsonl", "--json"], { cwd })
@@ -141,7 +142,7 @@ describe("pi-sessions hydrate", () => {
     })
   )
 
-  it.live("fails with exit 1 and one message that names the file and the remedy", () =>
+  it.live("fails with exit 1 and one error with the file and what to do", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       const fails = (args: ReadonlyArray<string>) =>
@@ -195,8 +196,8 @@ describe("pi-sessions hydrate from ARBE_URL", () => {
   )
 })
 
-describe("pi-sessions hydrate, at its edges", () => {
-  it.live("says in one line what it could not do, and reads values of any depth", () =>
+describe("pi-sessions hydrate, unusual input", () => {
+  it.live("fails with a one-line error, and reads values nested at any depth", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       const deep = `${'{"a":'.repeat(50_000)}1${"}".repeat(50_000)}`
@@ -214,7 +215,7 @@ describe("pi-sessions hydrate, at its edges", () => {
     })
   )
 
-  it.live("names the folder after the directory that Pi will see, and quotes the path for a shell", () =>
+  it.live("names the folder after the real directory, as Pi does, and quotes the path for a shell", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       FileSystem.mkdirSync(Path.join(cwd, "real"))
@@ -245,7 +246,7 @@ describe("pi-sessions extract", () => {
     })
   )
 
-  it.live("takes out what is secret, with a key that stays at home, unless it is asked not to", () =>
+  it.live("redacts secrets with a key that stays in the state folder, unless --no-redact is given", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       FileSystem.writeFileSync(Path.join(cwd, "list"), "the town\n")
@@ -270,7 +271,7 @@ describe("pi-sessions extract", () => {
     })
   )
 
-  it.live("validates what it wrote, and names each line that somebody broke", () =>
+  it.live("writes a dataset that validates; validate names a line that was damaged later", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       const out = yield* cli(["extract", "--sessions", fixtures, "--format", "axolotl", "--out", "d"], { cwd })
@@ -299,7 +300,7 @@ describe("pi-sessions extract", () => {
     })
   )
 
-  it.live("leaves a directory that holds something else alone", () =>
+  it.live("fails and changes nothing in a directory with other files", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       FileSystem.mkdirSync(Path.join(cwd, "data"))
@@ -310,7 +311,7 @@ describe("pi-sessions extract", () => {
     })
   )
 
-  it.live("takes the sessions that Pi's environment names, and says which", () =>
+  it.live("uses the sessions of Pi's environment, and prints their place", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       FileSystem.cpSync(Path.join(fixtures, "sessions"), Path.join(cwd, "home/.pi/agent/sessions"), { recursive: true })
@@ -323,7 +324,7 @@ describe("pi-sessions extract", () => {
     })
   )
 
-  it.live("says which file is the trouble when there is no session at all", () =>
+  it.live("names the file that is not a session when there is no session at all", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       const run = yield* cli(["extract", "--sessions", Path.join(fixtures, "damaged/no-header.jsonl")], { cwd })
@@ -334,7 +335,7 @@ describe("pi-sessions extract", () => {
     })
   )
 
-  it.live("keeps a session with a call that is nested beyond all reason, and says what it lost", () =>
+  it.live("keeps a session with a call nested 50,000 levels deep, and counts the lost arguments", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       FileSystem.cpSync(Path.join(fixtures, "sessions/project/branches.jsonl"), Path.join(cwd, "s/good.jsonl"))
@@ -363,7 +364,7 @@ describe("pi-sessions extract", () => {
     })
   )
 
-  it.live("tells of damage in the sessions it takes", () =>
+  it.live("warns of damaged sessions", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       const { stderr } = yield* cli(["extract", "--sessions", Path.join(fixtures, "damaged/glued-line.jsonl")], { cwd })
@@ -373,7 +374,7 @@ describe("pi-sessions extract", () => {
 })
 
 describe("pi-sessions store", () => {
-  it.live("takes a session through every verb, and gives back its bytes", () =>
+  it.live("takes a session through every subcommand, and restores its bytes", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       const file = Path.join(cwd, "s.jsonl")
@@ -395,7 +396,7 @@ describe("pi-sessions store", () => {
   )
 
   it.live(
-    "ends an interrupted migration with exit 130, leaves the session as it is, and does it anew; then exports to who stops reading",
+    "ends an interrupted migration with exit 130, keeps the session and migrates it later; export ends well if the reader closes the pipe",
     () =>
       Effect.gen(function* () {
         const cwd = yield* temporaryFolder

@@ -101,7 +101,7 @@ describe("the folder of a dataset", () => {
   )
 
   it.live(
-    "keeps the folder of a run that is alive, and no other, whatever its number and its machine",
+    "keeps the folders of live runs only, for any process id and machine",
     Effect.fnUntraced(function* () {
       const cwd = yield* temporaryFolder
       sessionsIn(cwd)
@@ -136,7 +136,7 @@ describe("the folder of a dataset", () => {
 
   for (const format of FormatName.literals) {
     it.live(
-      `names no place of this machine in ${format}`,
+      `contains no path of this machine in format ${format}`,
       Effect.fnUntraced(function* () {
         const cwd = yield* temporaryFolder
         sessionsIn(cwd)

@@ -1,4 +1,4 @@
-/** Numbers that make no sense are refused before anything is read or written. */
+/** Numbers that are too small are refused before anything is read or written. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as Fs from "node:fs"

@@ -1,4 +1,4 @@
-/** `extract` over transcripts of Claude Code, chosen by how the conversations went. */
+/** `extract` over transcripts of Claude Code, with a choice by quality. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as Fs from "node:fs"
@@ -12,7 +12,7 @@ const extract = (cwd: string, ...args: ReadonlyArray<string>) =>
   call(["extract", "--sessions", transcripts, "--out", "d", ...args], cwd)
 
 describe("pi-sessions extract, by quality", () => {
-  it.live("takes transcripts of Claude Code, and says in each sample what holds of it", () =>
+  it.live("takes transcripts of Claude Code, and records the quality of each sample", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       const { status, stderr, stdout } = yield* extract(cwd)
@@ -29,7 +29,7 @@ describe("pi-sessions extract, by quality", () => {
     })
   )
 
-  it.live("leaves out what it is asked to, and says why", () =>
+  it.live("leaves out samples by --refuse and --require, and says why", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       const refused = yield* extract(cwd, "--refuse", "corrected", "--require", "bead_closed")
@@ -40,7 +40,7 @@ describe("pi-sessions extract, by quality", () => {
     })
   )
 
-  it.live("exits 2 where the choice leaves nothing or makes no sense", () =>
+  it.live("exits 2 for choices that leave nothing or are invalid", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       const both = yield* extract(cwd, "--refuse", "aborted", "--require", "aborted")

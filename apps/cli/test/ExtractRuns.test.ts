@@ -28,8 +28,8 @@ const workbench = Effect.gen(function* () {
     const isFork = n % 3 === 2
     const header = { ...JSON.parse(text.slice(0, end)), id: `s-${n}`, timestamp }
     const lines = isFork ? Fs.readFileSync(parent, "utf8").split("\n").slice(1, 20) : text.split("\n").slice(1, -1)
-    const told = isFork ? { ...header, parentSession: parent } : header
-    Fs.writeFileSync(file, [JSON.stringify(told), ...lines, ""].join("\n"))
+    const withParent = isFork ? { ...header, parentSession: parent } : header
+    Fs.writeFileSync(file, [JSON.stringify(withParent), ...lines, ""].join("\n"))
     parent = file
   }
   const start = (args: ReadonlyArray<string>) =>
@@ -76,7 +76,7 @@ const same = (left: string, right: string): void => {
 }
 
 describe("extract", () => {
-  it.live("gives the same bytes with any number of workers, and from shards of other processes", () =>
+  it.live("writes the same bytes with any number of workers, and from shards of other processes", () =>
     Effect.gen(function* () {
       const { call, root } = yield* workbench
       const out = (name: string) => Path.join(root, name)

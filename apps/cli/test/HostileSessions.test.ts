@@ -117,7 +117,7 @@ describe("extract of sessions that are hard to read", () => {
 })
 
 describe("a session that never ends", () => {
-  it.live("is stopped and named: the rest is published, exit status 1, and the next run tries it again", () =>
+  it.live("is stopped and named; the rest is published with exit status 1, and the next run tries it again", () =>
     Effect.gen(function* () {
       const { call, folder, root } = yield* workbench
       yield* Effect.promise(() =>

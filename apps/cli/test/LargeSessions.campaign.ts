@@ -13,11 +13,11 @@ import { call } from "./support/callCli.ts"
 import { MAIN } from "./support/program.ts"
 
 describe("a session of 100,000 entries", () => {
-  /** Megabytes of values that a process may hold: entries of the session, but not what is printed of them. */
+  /** Megabytes of heap: enough for the session's entries, too few for the printed result. */
   const HEAP = 160
 
   it.live(
-    "is shown and drawn whole, in a heap that would not hold the result beside the session",
+    "is shown and drawn in a heap that cannot hold both the session and the result",
     () =>
       Effect.gen(function* () {
         const cwd = yield* temporaryFolder

@@ -21,7 +21,7 @@ const withHole = (path: string, to: number): number => {
 }
 
 describe("a line longer than any string", () => {
-  it.live("is one line of a report, and the rest of the run goes on", () =>
+  it.live("is one finding, and all other lines and files are read", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const byte = withHole(Path.join(folder, "a-long.jsonl"), 540_000_000)
@@ -61,7 +61,7 @@ describe("a line longer than any string", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("of more than 2 GB is passed over by a search", () =>
+  it.live("of more than 2 GB is skipped by a search", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const byte = withHole(Path.join(folder, "s.jsonl"), 2_200_000_000)

@@ -1,3 +1,4 @@
+/** `pi-sessions search`: hits, filters, forms of output, interruption. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { spawn } from "node:child_process"
@@ -29,7 +30,7 @@ const put = (folder: string, name: string, text: string, seconds = 1): string =>
 }
 
 describe("pi-sessions search", () => {
-  it.live("prints hits below their session, and where they are not on its active branch", () =>
+  it.live("prints hits below their session, and names branches that are not active", () =>
     Effect.gen(function* () {
       const run = yield* search(sessions, "jest", "--sessions", ".", "--scope", "conversations")
       assert.deepStrictEqual([run.status, run.stderr], [0, ""])
@@ -50,7 +51,7 @@ describe("pi-sessions search", () => {
     })
   )
 
-  it.live("prints lines around, and cuts long ones around the match", () =>
+  it.live("prints context lines, and cuts long lines around the match", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       put(
@@ -69,7 +70,7 @@ describe("pi-sessions search", () => {
     })
   )
 
-  it.live("gives scripts the very paths", () =>
+  it.live("prints paths unchanged in a pipe", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       const folder = Path.join(cwd, "two  blanks\t\u00a0and\u200b more ")
@@ -81,7 +82,7 @@ describe("pi-sessions search", () => {
     })
   )
 
-  it.live("counts all of a session whatever the limit, which is of sessions then", () =>
+  it.live("counts all matches of a session; the limit then counts sessions", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       const one = put(cwd, "one.jsonl", header("one") + ["a", "b", "c"].map((id) => user(id, "fox")).join(""), 2)
@@ -98,7 +99,7 @@ describe("pi-sessions search", () => {
     })
   )
 
-  it.live("refuses flags with nothing in them", () =>
+  it.live("refuses empty flags", () =>
     Effect.gen(function* () {
       for (const flag of ["--cwd", "--rig", "--model", "--tool"]) {
         const { status, stderr } = yield* search(sessions, "jest", "--sessions", ".", flag, "")
@@ -107,7 +108,7 @@ describe("pi-sessions search", () => {
     })
   )
 
-  it.live("shows progress at a terminal that can take it back, and nothing where there is none", () =>
+  it.live("shows progress at a terminal that can clear it, and nowhere else", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       for (let n = 1; n <= 60; n++) put(cwd, `${n}.jsonl`, header(`${n}`) + user("a", n === 30 ? "fox" : "hen"), n)
@@ -121,7 +122,7 @@ describe("pi-sessions search", () => {
     })
   )
 
-  it.live("lets nothing from a session steer the terminal", () =>
+  it.live("escapes control characters of sessions", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       put(cwd, "s.jsonl", header("s") + user("a", "fox \u001b[2J\u0007 \u202e fox\tend"))
@@ -136,7 +137,7 @@ describe("pi-sessions search", () => {
     })
   )
 
-  it.live("shows a match however much room the characters before it take", () =>
+  it.live("shows a match after characters of any width", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       for (const before of ["\u202e", "\u0007", "日", "😀", "\t", "\ud83d"]) {
@@ -151,7 +152,7 @@ describe("pi-sessions search", () => {
     })
   )
 
-  it.live("prints a document with --json, and a hit a line with --ndjson", () =>
+  it.live("prints one document with --json, and one hit per line with --ndjson", () =>
     Effect.gen(function* () {
       const run = yield* search(sessions, "npm i", "--sessions", ".", "--tool", "bash", "--json")
       const { hits, searched } = JSON.parse(run.stdout)
@@ -216,7 +217,7 @@ describe("pi-sessions search", () => {
     })
   )
 
-  it.live("exits 2 when nothing matches, and says where it looked and what to try", () =>
+  it.live("exits 2 if nothing matches, and says what was searched and what to try", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       put(cwd, "s.jsonl", header("s") + user("a", "fox"))
@@ -234,7 +235,7 @@ describe("pi-sessions search", () => {
     })
   )
 
-  it.live("refuses what cannot be meant", () =>
+  it.live("refuses contradictory and invalid flags", () =>
     Effect.gen(function* () {
       const refused = (...args: ReadonlyArray<string>) =>
         Effect.map(search(sessions, ...args, "--sessions", "."), ({ status, stderr }) => {
@@ -275,7 +276,7 @@ describe("pi-sessions search", () => {
     })
   )
 
-  it.live("finds in a container what it finds in the file", () =>
+  it.live("finds the same in a container as in its file", () =>
     Effect.gen(function* () {
       const { container, cwd } = yield* oneSession
       const hits = Effect.map(
@@ -316,7 +317,7 @@ describe("pi-sessions search", () => {
   )
 
   it.live(
-    "gives hits as it finds them, exits 130 when it is interrupted, and 0 when who reads has enough",
+    "prints hits as they are found, exits 130 when interrupted, and 0 if the reader closes the pipe",
     () =>
       Effect.gen(function* () {
         const cwd = yield* temporaryFolder
@@ -337,7 +338,7 @@ describe("pi-sessions search", () => {
             })
             child.on("close", (code) => resume(Effect.succeed({ code, out })))
           })
-        // Every character of every text is a match: a search for minutes.
+        // Every character of every text is a match, so the search takes minutes.
         const everything = ["--regex", ".", "--sessions", ".", "--scope", "all"]
         const interrupted = yield* ended((child) => child.kill("SIGINT"), ...everything, "--ndjson")
         assert.strictEqual(interrupted.code, 130)
@@ -353,13 +354,5 @@ describe("pi-sessions search", () => {
         assert.strictEqual(enough.code, 0)
       }),
     600_000
-  )
-
-  it.live("has help with examples", () =>
-    Effect.gen(function* () {
-      const { status, stdout } = yield* search("/", "--help")
-      assert.strictEqual(status, 0)
-      assert.include(stdout, "pi-sessions search 'flaky test'")
-    })
   )
 })

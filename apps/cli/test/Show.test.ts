@@ -1,3 +1,4 @@
+/** `pi-sessions show` and `tree`: timelines, raw lines, JSON, terminals. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as Files from "node:fs"
@@ -64,7 +65,7 @@ describe("pi-sessions show", () => {
     })
   )
 
-  it.live("prints another branch in full: thinking, arguments, outputs, labels, where others leave", () =>
+  it.live("prints another branch in full: thinking, arguments, outputs, labels, branch points", () =>
     Effect.gen(function* () {
       const run = yield* show(fixtures, branches, "--branch", "5f", "--depth", "full")
       assert.strictEqual(
@@ -95,7 +96,7 @@ describe("pi-sessions show", () => {
     })
   )
 
-  it.live("breaks lines where a width is asked for, and damages are named", () =>
+  it.live("wraps lines to --width, and names damage", () =>
     Effect.gen(function* () {
       const run = yield* show(fixtures, "damaged/unknown-parent.jsonl", "--width", "44", "--depth", "user")
       assert.strictEqual(
@@ -135,7 +136,7 @@ describe("pi-sessions show", () => {
     })
   )
 
-  it.live("prints JSON, one document or one object a line, with the same items", () =>
+  it.live("prints the same items as one JSON document or as lines", () =>
     Effect.gen(function* () {
       const document = JSON.parse((yield* show(fixtures, branches, "--json", "--depth", "full")).stdout)
       const objects = (yield* show(fixtures, branches, "--ndjson", "--depth", "full")).stdout.trimEnd().split("\n")
@@ -156,7 +157,7 @@ describe("pi-sessions show", () => {
     })
   )
 
-  it.live("exits 2 and lists the entries that an ambiguous beginning may mean", () =>
+  it.live("exits 2 and lists the entries that an ambiguous start of an id matches", () =>
     Effect.gen(function* () {
       const run = yield* show(fixtures, branches, "--branch", "5")
       assert.deepStrictEqual([run.status, run.stdout], [2, ""])
@@ -185,19 +186,9 @@ describe("pi-sessions show", () => {
       assert.include(file, "vitest is in; one test runs green.")
     })
   )
-
-  it.live("has help with examples", () =>
-    Effect.gen(function* () {
-      for (const command of ["show", "tree", "fork"]) {
-        const { status, stdout } = yield* call([command, "--help"], "/")
-        assert.strictEqual(status, 0)
-        assert.include(stdout, `pi-sessions ${command} 01a1fb8b`)
-      }
-    })
-  )
 })
 
-/** Everything a hostile session could try, in every place that is shown. */
+/** Control characters that a hostile session could contain. */
 const evil = "\u001b]0;owned\u0007\u001b[2J\u009b31m\u0000\u202egnp.\u2066exe\u2069\u200f\u2028\r\b\u007f"
 
 const hostile = (cwd: string): string => {
@@ -249,12 +240,12 @@ const hostile = (cwd: string): string => {
   return file
 }
 
-/** Whatever is no newline and steers a terminal; our own colours and the terminal's carriage returns apart. */
+/** Characters other than newlines that control a terminal. */
 const STEERING = /[^\P{Cc}\n]|\p{Bidi_Control}|\p{Zl}|\p{Zp}/u
 const withoutColours = (screen: string): string =>
   // eslint-disable-next-line no-control-regex
   screen.replaceAll(/\u001b\[(?:[0-9]{1,2})?m/gu, "").replaceAll("\r\n", "\n")
-/** Our own progress, which wipes itself out. */
+/** Text without the progress, which clears itself. */
 const withoutProgress = (text: string): string => text.replaceAll(/^(?:\d+ of \d+ sessions(?: counted)?\r +\r)+/gmu, "")
 
 describe("text that could steer a terminal", () => {
@@ -277,7 +268,7 @@ describe("text that could steer a terminal", () => {
     ["stats", "--sessions", "hostile.jsonl", "--json"]
   ]
 
-  it.live("does not get into a pipe, in any form", () =>
+  it.live("is escaped in a pipe, in every form", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       hostile(cwd)
@@ -289,32 +280,30 @@ describe("text that could steer a terminal", () => {
     })
   )
 
-  it.live.skipIf(PseudoTerminal.missing !== undefined)(
-    "does not get to a terminal, nor do long lines, in any form",
-    () =>
-      Effect.gen(function* () {
-        const cwd = yield* temporaryFolder
-        hostile(cwd)
-        for (const args of [
-          ...calls,
-          ["show", "hostile.jsonl", "--raw"],
-          ["show", "hostile.jsonl", "--as", "messages", "--ndjson"]
-        ]) {
-          const { screen } = yield* Effect.promise(() => PseudoTerminal.run(args, { cwd, columns: 60 }))
-          const text = withoutProgress(withoutColours(screen))
-          assert.notMatch(text, STEERING, args.join(" "))
-          const isForPrograms = args.some((arg) => /^--(?:.*json|raw|md)$/.test(arg))
-          if (isForPrograms || text.startsWith("error")) continue
-          for (const line of text.split("\n")) {
-            if (!line.startsWith("warning")) assert.isAtMost(TerminalText.width(line), 60, `${args.join(" ")}: ${line}`)
-          }
+  it.live.skipIf(PseudoTerminal.missing !== undefined)("is escaped at a terminal, and lines fit, in every form", () =>
+    Effect.gen(function* () {
+      const cwd = yield* temporaryFolder
+      hostile(cwd)
+      for (const args of [
+        ...calls,
+        ["show", "hostile.jsonl", "--raw"],
+        ["show", "hostile.jsonl", "--as", "messages", "--ndjson"]
+      ]) {
+        const { screen } = yield* Effect.promise(() => PseudoTerminal.run(args, { cwd, columns: 60 }))
+        const text = withoutProgress(withoutColours(screen))
+        assert.notMatch(text, STEERING, args.join(" "))
+        const isForPrograms = args.some((arg) => /^--(?:.*json|raw|md)$/.test(arg))
+        if (isForPrograms || text.startsWith("error")) continue
+        for (const line of text.split("\n")) {
+          if (!line.startsWith("warning")) assert.isAtMost(TerminalText.width(line), 60, `${args.join(" ")}: ${line}`)
         }
-      })
+      }
+    })
   )
 })
 
 describe.skipIf(PseudoTerminal.missing !== undefined)("at a terminal", () => {
-  it.live("there are colours, unless NO_COLOR is set or the terminal has none", () =>
+  it.live("prints colours, unless NO_COLOR is set or the terminal has none", () =>
     Effect.gen(function* () {
       const { cwd } = yield* oneSession
       for (const command of ["show", "tree"]) {
@@ -326,7 +315,7 @@ describe.skipIf(PseudoTerminal.missing !== undefined)("at a terminal", () => {
         assert.notInclude(plain, "\u001b")
         assert.notInclude((yield* at({ TERM: "dumb" })).screen, "\u001b")
         assert.strictEqual(withoutColours(coloured), plain.replaceAll("\r\n", "\n"))
-        // In a pipe there is no width to keep to; here all fits.
+        // In a pipe lines are not cut; here all lines fit.
         assert.strictEqual(plain.replaceAll("\r\n", "\n"), (yield* call([command, "s.jsonl"], cwd)).stdout)
       }
     })

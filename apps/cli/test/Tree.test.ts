@@ -1,3 +1,4 @@
+/** `pi-sessions tree`: drawing and JSON. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { call } from "./support/callCli.ts"
@@ -31,7 +32,7 @@ describe("pi-sessions tree", () => {
     })
   )
 
-  it.live("draws with ASCII, every entry, as wide as asked", () =>
+  it.live("draws every entry with ASCII, cut to --width", () =>
     Effect.gen(function* () {
       const { stdout } = yield* tree(branches, "--ascii", "--all", "--width", "36")
       const lines = stdout.trimEnd().split("\n")

@@ -32,7 +32,7 @@ const lines = (file: string): ReadonlyArray<string> =>
 
 const CLAUDE_CODE = lines("claude-code/-srv-shop/6f1c2a90-5b1d-4c57-9a35-0d2f8c11aa01.jsonl")
 
-/** A transcript of Claude Code with ids and texts of its own. */
+/** A transcript of Claude Code with unique ids and texts. */
 const transcript = (seed: number): ReadonlyArray<string> =>
   CLAUDE_CODE.map((line) =>
     line
@@ -76,7 +76,7 @@ const TEMPLATES: { readonly [format: string]: (seed: number) => ReadonlyArray<st
 const sentence = ({ cases, args, problem }: FolderRound.Fault): string =>
   `seed ${cases.map(({ seed, name }) => `${seed} (${name})`).join(", ")}\n  ${args.join(" ")}\n  ${problem}`
 
-/** The families of cases; each fails with all its faults. */
+/** Runs one family of cases; the test fails with all its faults. */
 const campaign = <E>(
   family: string,
   count: number,
@@ -208,7 +208,7 @@ describe("keys that every object has", () => {
   }
 })
 
-/** Removes, cuts off or changes bytes of one or two files of a store; returns what it did. */
+/** Damages one or two files of a store; gives a description. */
 const damageStore = (random: SeededRandom.SeededRandom, root: string): string => {
   const done: Array<string> = []
   for (let times = 1 + random.int(2); times > 0; times--) {
