@@ -9,13 +9,23 @@ import * as LargeSession from "@pi-sessions/testing/LargeSession"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import { MAIN } from "./support/program.ts"
 
-/** Bytes that a process has read so far. */
-const bytesRead = (pid: number | undefined): number => {
+/** Whether a process has read a file: it has read as many bytes, and the file is not open. */
+const hasRead = (pid: number | undefined, file: string, size: number): boolean => {
   try {
-    return Number(/^rchar: (\d+)$/mu.exec(Files.readFileSync(`/proc/${pid}/io`, "utf8"))?.[1])
+    const bytes = Number(/^rchar: (\d+)$/mu.exec(Files.readFileSync(`/proc/${pid}/io`, "utf8"))?.[1])
+    if (bytes < size) return false
+    return !Files.readdirSync(`/proc/${pid}/fd`).some((fd) => linkOf(`/proc/${pid}/fd/${fd}`) === file)
   } catch {
     // The process has not begun, or has ended.
-    return 0
+    return false
+  }
+}
+
+const linkOf = (path: string): string => {
+  try {
+    return Files.readlinkSync(path)
+  } catch {
+    return ""
   }
 }
 
@@ -27,7 +37,7 @@ const interrupted = (cwd: string, file: string, ...args: ReadonlyArray<string>) 
     let out = ""
     child.stdout.on("data", (data) => (out += String(data)))
     const watch = setInterval(() => {
-      if (bytesRead(child.pid) < size) return
+      if (!hasRead(child.pid, file, size)) return
       child.kill("SIGINT")
       clearInterval(watch)
     }, 1)
