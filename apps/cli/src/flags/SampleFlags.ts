@@ -33,7 +33,7 @@ export const overflow = Flag.Literals("overflow", ["elide-results", "window", "d
 export const tokenizer = FlagKinds.text(
   "tokenizer",
   "DIR",
-  "Directory of a local model (tokenizer.json, tokenizer_config.json, chat template) that counts tokens; needed for tokens"
+  "Directory of a local model (tokenizer.json, tokenizer_config.json, chat template) that counts tokens; required for the format tokens"
 )
 
 export const includeHydrated = FlagKinds.on(
