@@ -1,6 +1,6 @@
 /**
- * `extract` as people run it, whole processes: beside a straightforward Python script of the same mapping, with and
- * without redaction and near-duplicates, in one thread and in two, again with nothing changed, and a tenth of it.
+ * Times `extract` as a process: compared with a simple Python script of the same mapping, with and without redaction and
+ * near-duplicates, in one thread and in two, a second run without changes, and a tenth of the data.
  *
  *     node bench/extract.bench.ts      (after a build; PI_SESSIONS_BENCH_MB sets how many megabytes)
  *
@@ -16,10 +16,10 @@ import * as LargeSession from "@pi-sessions/testing/LargeSession"
 
 const megabytes = Number(process.env["PI_SESSIONS_BENCH_MB"] || 500)
 const root = Fs.mkdtempSync(Path.join(Os.tmpdir(), "pi-sessions-bench-"))
-// What a run remembers is measured where it is meant to be, and nowhere else.
+// The state of a run is kept in the bench's own folder.
 process.env["XDG_STATE_HOME"] = Path.join(root, "state")
 
-/** Sessions of about 1.3 MB, each with an id and a time of its own; gives their bytes. */
+/** Writes sessions of about 1.3 MB with unique ids and times; gives their bytes. */
 const generate = async (folder: string, bytes: number): Promise<number> => {
   Fs.mkdirSync(folder, { recursive: true })
   let written = 0
@@ -39,7 +39,7 @@ const generate = async (folder: string, bytes: number): Promise<number> => {
 const MAIN = Path.resolve(import.meta.dirname, "../dist/main.js")
 const PLAIN = ["--no-redact", "--include-near-duplicates"]
 
-/** A run that finds an empty directory, unless it comes after another one. */
+/** A run into an empty directory; with `isAgain`, into the directory of the run before. */
 const ours = (name: string, folder: string, flags: ReadonlyArray<string>, isAgain = false): Bench.Contender => {
   const out = Path.join(root, "out", name)
   return {
@@ -59,7 +59,7 @@ try {
   const smallBytes = await generate(small, (megabytes / 10) * 1e6)
   const script = Path.resolve(import.meta.dirname, "../../../packages/extract/bench/contenders/messages.py")
   const hasPython = spawnSync("python3", ["--version"]).status === 0
-  if (!hasPython) process.stdout.write("no python3 here: the script is left out\n")
+  if (!hasPython) process.stdout.write("no python3: the script is left out\n")
   const one = ["--workers", "1", "--fresh"]
   Bench.table({ title: `messages of ${(bytes / 1e6).toFixed(0)} MB of sessions`, bytes, runs: 3 }, [
     ...(hasPython

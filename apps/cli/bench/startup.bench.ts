@@ -1,4 +1,4 @@
-/** Start-up of the built CLI, beside an Effect CLI that does nothing and a bare Node. `pnpm bench`. */
+/** Times the start of the built CLI, an empty Effect CLI and plain Node. `pnpm bench`. */
 import * as FileSystem from "node:fs"
 import * as Path from "node:path"
 import { rolldown } from "rolldown"

@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 /**
- * A session of 100,000 entries (110 MB) in a real browser: how soon it is there, how it scrolls, what memory the server
- * takes. Wanted: first paint under 1.5 s, no blank row where scrolling rests, under 300 MB.
+ * Shows a session of 100,000 entries (110 MB) in a real browser: first paint, scrolling, memory of the server. Targets: first
+ * paint under 1.5 s, no blank rows after scrolling, under 300 MB.
  *
  *     node bench/view.bench.ts          (after a build; PI_SESSIONS_BENCH_ENTRIES for another size)
  */
@@ -21,7 +21,7 @@ const say = (name: string, value: string): void => {
   process.stdout.write(`${name.padEnd(44)}${value}\n`)
 }
 
-/** The most memory that a process had in RAM, in MB. */
+/** Peak memory of a process in RAM, in MB. */
 const peakMb = (pid: number): number => {
   const [, kb = "0"] = /VmHWM:\s+(\d+) kB/u.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? []
   return Number(kb) / 1024
@@ -39,7 +39,7 @@ const started = async (file: string, state: string) => {
   return { server, url }
 }
 
-/** Rows in sight that are not there yet. */
+/** Visible rows that are still blank. */
 const blanks = (page: Page): Promise<number> =>
   page.evaluate(() => {
     const list = document.querySelector(".talk")
@@ -60,7 +60,7 @@ const settled = async (page: Page): Promise<number> => {
   return performance.now() - from
 }
 
-/** Frames while the page is scrolled by the wheel for some seconds: the longest, and the share above 50 ms. */
+/** Scrolls the page for some seconds: the longest frame, and the share of frames above 50 ms. */
 const wheel = async (page: Page, seconds: number) => {
   await page.mouse.move(900, 500)
   await page.evaluate(() => {

@@ -1,6 +1,6 @@
 /**
- * The pictures in docs/screenshots, from fixtures: the list, a conversation with its tree, a session beside its samples, a
- * dataset, each in light and dark.
+ * Makes the pictures in docs/screenshots from fixtures: the list, a conversation with its tree, a session beside its samples,
+ * a dataset, each in light and dark.
  *
  *     pnpm --filter @pi-sessions/cli screenshots          (after a build)
  */
@@ -45,7 +45,7 @@ const url = await new Promise<string>((resolve) =>
 )
 const keyed = (name: string): string => keyOf(Path.join(sessions, name))
 
-/** Each screen: where it is, what shows that it is there, and what is done before the picture. */
+/** Each screen: its address, a selector that shows that it is loaded, and the steps before the picture. */
 const screens: ReadonlyArray<
   readonly [name: string, place: string, ready: string, act?: (page: Page) => Promise<void>]
 > = [

@@ -1,4 +1,4 @@
-/** The session that a command is about, read, and the entry in it that a person named. */
+/** The session of a command, and an entry in it that a flag names. */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { type CatalogSession } from "@pi-sessions/catalog/CatalogSession"
@@ -7,7 +7,7 @@ import { type SessionTree } from "@pi-sessions/core/SessionTree"
 import * as EntryReference from "@pi-sessions/report/EntryReference"
 import * as EngineLimit from "@pi-sessions/session-file/EngineLimit"
 import { SessionSource } from "@pi-sessions/session-file/SessionSource"
-import { CommandFailed, UsageError } from "./Exit.ts"
+import { UsageError } from "./Exit.ts"
 import * as Interruption from "./Interruption.ts"
 import * as SessionPicker from "./SessionPicker.ts"
 
@@ -16,19 +16,16 @@ export interface ReadSession {
   readonly session: Session.Session
 }
 
-/** The session that was named or is chosen now, whole. */
+/** Reads the session that was named or is chosen now. */
 export const read = Effect.fnUntraced(function* (reference: Option.Option<string>) {
   const ref = yield* SessionPicker.choose(reference)
   const source = yield* SessionSource
-  const session = yield* source.read(ref).pipe(
-    EngineLimit.named(ref.path),
-    Effect.mapError((error) => new CommandFailed({ text: error.message }))
-  )
+  const session = yield* source.read(ref).pipe(EngineLimit.named(ref.path))
   yield* Interruption.point
   return { ref, session } satisfies ReadSession
 })
 
-/** The id of the entry that was named by its id or the beginning of it; undefined where none was. */
+/** The id of the entry with this id or start of an id; undefined without a reference. */
 export const entryId = (tree: SessionTree, reference: Option.Option<string>) =>
   Option.match(reference, {
     onNone: () => Effect.succeed<string | undefined>(undefined),

@@ -1,4 +1,4 @@
-/** The command tree, and how a call ends: result on stdout, one message on stderr, an exit code. */
+/** The command tree. A call prints its result on stdout, at most one error on stderr, and ends with an exit status. */
 import * as Cause from "effect/Cause"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
@@ -53,7 +53,7 @@ const root = Command.make("pi-sessions").pipe(
   Command.withSubcommands(commands)
 )
 
-/** A wrong call gets one message and where to look, not the whole help. */
+/** Prints one message and where to find help for wrong usage, not the whole help. */
 const presenter: CliOutput.Presenter = {
   present: (event) =>
     event._tag === "InvalidInvocation"
@@ -71,22 +71,28 @@ const settings = Layer.mergeAll(
   Layer.succeed(References.LogToStderr, true)
 )
 
-/** Runs one call. It fails with what was already told on stderr; the error carries the exit code. */
+/** The one error message of a call; empty for an interruption, and for an error that was printed before. */
+const errorMessage = (cause: Cause.Cause<{ readonly message: string }>): string => {
+  const failure = cause.reasons.find((reason) => reason._tag === "Fail")
+  if (failure !== undefined) return failure.error.message
+  if (Cause.hasInterruptsOnly(cause)) return ""
+  const defect = Cause.squash(cause)
+  const limit = reasonOf(defect)
+  if (limit !== undefined) return `the session is too large for this command: ${limit}`
+  const what = defect instanceof Error ? `${defect.name}: ${defect.message}` : String(defect)
+  return `this should not have happened, please report it: ${what}`
+}
+
+/** Runs one call. It fails with an error that was printed on stderr and carries the exit status. */
 export const run = (args: ReadonlyArray<string>) =>
   Command.runWith(root, { version: VERSION })(args).pipe(
+    Effect.ensuring(Invocation.clearProgress),
     Effect.catchTag("ShowHelp", (help) =>
       help.errors.length === 0 && args.length === 0 ? Effect.void : Effect.fail(new UsageError({ text: "" }))
     ),
     Effect.tapCause((cause) => {
-      const failure = cause.reasons.find((reason) => reason._tag === "Fail")
-      if (failure !== undefined)
-        return failure.error.message === "" ? Effect.void : Console.error(`error: ${harmless(failure.error.message)}`)
-      if (Cause.hasInterruptsOnly(cause)) return Effect.void
-      const defect = Cause.squash(cause)
-      const limit = reasonOf(defect)
-      if (limit !== undefined) return Console.error(`error: the session is too large for this command: ${limit}`)
-      const what = defect instanceof Error ? `${defect.name}: ${defect.message}` : String(defect)
-      return Console.error(`error: this should not have happened, please report it: ${harmless(what)}`)
+      const message = errorMessage(cause)
+      return message === "" ? Effect.void : Console.error(`error: ${harmless(message)}`)
     }),
     Effect.provide(Invocation.layer),
     Effect.provide(settings)

@@ -1,9 +1,9 @@
-/** How a command ends: exit codes that scripts can use, one clear message on stderr. */
-import * as Option from "effect/Option"
+/** How a command ends: exit status 2 for wrong usage, else 1, with one message on stderr. */
+import * as Effect from "effect/Effect"
 import * as Runtime from "effect/Runtime"
 import * as Schema from "effect/Schema"
 
-/** Wrong usage, or nothing matched: exit code 2. What was wrong and what to do stands in the message. */
+/** Wrong usage, or nothing matched: exit status 2. The text says what is wrong and what to do. */
 export class UsageError extends Schema.TaggedError<UsageError>()("UsageError", { text: Schema.String }) {
   override get message(): string {
     return this.text
@@ -13,32 +13,31 @@ export class UsageError extends Schema.TaggedError<UsageError>()("UsageError", {
   }
 }
 
-/** The refusal of the first flag that was given with nothing in it, where there is one. */
-export const emptyFlag = (
-  given: { readonly [flag: string]: Option.Option<string> | ReadonlyArray<string> },
-  what: string
-): UsageError | undefined => {
-  const isEmpty = (value: Option.Option<string> | ReadonlyArray<string>): boolean =>
-    Option.isOption(value) ? Option.contains(value, "") : value.includes("")
-  const flag = Object.keys(given).find((name) => isEmpty(given[name] ?? []))
-  return flag === undefined ? undefined : new UsageError({ text: `${flag} is empty; ${what}` })
-}
-
-/** The refusal of the first number that was given and is less than `least`, where there is one. */
-export const tooSmall = (
-  given: { readonly [flag: string]: Option.Option<number> },
-  least: number
-): UsageError | undefined => {
-  const flag = Object.keys(given).find((name) => Option.exists(given[name] ?? Option.none(), (value) => value < least))
-  return flag === undefined ? undefined : new UsageError({ text: `${flag} must be ${least} or more` })
-}
-
-/** The work could not be done: exit code 1. */
+/** The work failed: exit status 1, as for every other error that is no `UsageError`. */
 export class CommandFailed extends Schema.TaggedError<CommandFailed>()("CommandFailed", { text: Schema.String }) {
   override get message(): string {
     return this.text
   }
-  override get [Runtime.errorExitCode](): number {
-    return 1
-  }
 }
+
+/** Any error of a command. */
+interface Failure {
+  readonly _tag: string
+  readonly message: string
+  readonly reason?: unknown
+}
+
+/** Turns errors with one of these tags into a `UsageError`. */
+export const usage =
+  (...tags: ReadonlyArray<string>) =>
+  <A, E extends Failure, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | UsageError, R> =>
+    Effect.mapError(effect, (error) => (tags.includes(error._tag) ? new UsageError({ text: error.message }) : error))
+
+/** Whether an error says that a path does not exist. */
+export const isMissing = ({ reason }: Failure): boolean => reason === "no such file or directory"
+
+/** Turns an error about a path that does not exist into a `UsageError`. */
+export const missingIsUsage = <A, E extends Failure, R>(
+  effect: Effect.Effect<A, E, R>
+): Effect.Effect<A, E | UsageError, R> =>
+  Effect.mapError(effect, (error) => (isMissing(error) ? new UsageError({ text: error.message }) : error))

@@ -1,8 +1,5 @@
-/** Where long work can be interrupted: while JavaScript computes, Node tells nobody of a signal. */
+/** Points at which long computations can be interrupted: Node delivers signals only between turns of its event loop. */
 import * as Effect from "effect/Effect"
 
-/**
- * Lets a signal in that came meanwhile. The first turn may still be one that began before the signal did; the second
- * comes after Node has looked for it.
- */
+/** Handles a signal that arrived before. The first turn may have begun before the signal; the second has not. */
 export const point: Effect.Effect<void> = Effect.andThen(Effect.yieldNow, Effect.yieldNow)

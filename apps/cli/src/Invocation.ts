@@ -1,4 +1,4 @@
-/** Where the person stood when they called us; relative paths mean that directory. */
+/** The call itself: its working directory, and where it writes results, notes and progress. */
 import * as Config from "effect/Config"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -11,15 +11,15 @@ import { exact, harmless, width } from "@pi-sessions/report/TerminalText"
 export class Invocation extends Context.Service<
   Invocation,
   {
-    /** Absolute. Under pnpm, which changes directory before it runs a script, the root scripts tell by PI_SESSIONS_CWD. */
+    /** Absolute path of the user's directory: PI_SESSIONS_CWD where pnpm changed the directory, else the current one. */
     readonly cwd: string
-    /** An absolute path from one that a person gave. */
+    /** Makes a path absolute. */
     readonly resolve: (path: string) => string
-    /** Writes a result to stdout, newline added; to a terminal nothing goes that could steer it. */
+    /** Writes a result and a newline to stdout. At a terminal, control characters are escaped. */
     readonly result: (text: string) => Effect.Effect<void>
-    /** Writes a note to stderr, newline added. What it quotes of files and sessions is made harmless. */
+    /** Writes a note and a newline to stderr. Control characters are escaped. */
     readonly note: (text: string) => Effect.Effect<void>
-    /** Shows how far long work has come, where stderr is a terminal; an empty text clears the line. */
+    /** Shows the progress of long work, if stderr is a terminal. An empty text clears the line. */
     readonly progress: (text: string) => Effect.Effect<void>
   }
 >()("@pi-sessions/cli/Invocation") {
@@ -28,14 +28,13 @@ export class Invocation extends Context.Service<
     Effect.gen(function* () {
       const path = yield* Path.Path
       const stdio = yield* Stdio.Stdio
-      const stood = yield* Config.String("PI_SESSIONS_CWD").pipe(Config.withDefault("."))
-      const isTerminal = yield* stdio.stderrIsTerminal
-      const isShown = yield* stdio.stdoutIsTerminal
-      const canShow = isTerminal && (yield* Config.withDefault(Config.String("TERM"), "")) !== "dumb"
-      const cwd = path.resolve(stood)
+      const cwd = path.resolve(yield* Config.String("PI_SESSIONS_CWD").pipe(Config.withDefault(".")))
+      const isEscaped = yield* stdio.stdoutIsTerminal
+      const canShow =
+        (yield* stdio.stderrIsTerminal) && (yield* Config.withDefault(Config.String("TERM"), "")) !== "dumb"
       const write = (text: string, to: "stdout" | "stderr") =>
         Stream.run(Stream.make(text), stdio[to]({ endOnDone: false })).pipe(Effect.ignore)
-      /** Columns that the progress takes now. Blanks clear them on every terminal, whatever it may not be sent. */
+      /** Columns of the progress on the screen. They are cleared with blanks, which every terminal understands. */
       let columns = 0
       const progress = (text: string) =>
         Effect.suspend(() => {
@@ -48,11 +47,13 @@ export class Invocation extends Context.Service<
       return Invocation.of({
         cwd,
         resolve: (given) => path.resolve(cwd, given),
-        result: (text) => write(`${isShown ? harmless(text) : text}\n`, "stdout"),
-        // Lest it stand on the line of the progress.
+        result: (text) => write(`${isEscaped ? harmless(text) : text}\n`, "stdout"),
+        // The progress is cleared first, because it is on the same line.
         note: (text) => Effect.andThen(progress(""), write(`${harmless(text)}\n`, "stderr")),
         progress: (text) => (canShow ? progress(text) : Effect.void)
       })
     })
   )
+
+  static readonly clearProgress = Effect.flatMap(Invocation, ({ progress }) => progress(""))
 }

@@ -1,7 +1,4 @@
-/**
- * The one session that a command is about: the one that was named, or one that a person chooses from a list. The list
- * is drawn on stderr, so that stdout holds the result alone.
- */
+/** The session that a reference names, or that the user chooses from a list on stderr; stdout has the result only. */
 import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -18,11 +15,12 @@ import { type CatalogSession } from "@pi-sessions/catalog/CatalogSession"
 import { SessionCatalog } from "@pi-sessions/catalog/SessionCatalog"
 import * as SessionReference from "@pi-sessions/catalog/SessionReference"
 import * as TerminalText from "@pi-sessions/report/TerminalText"
-import { CommandFailed, UsageError } from "./Exit.ts"
+import { UsageError, missingIsUsage, usage } from "./Exit.ts"
 import { Invocation } from "./Invocation.ts"
-import * as PointInTime from "./flags/PointInTime.ts"
+import * as LocalTime from "./print/LocalTime.ts"
+import { USUAL_COLUMNS } from "./print/ResultPrinter.ts"
 
-/** The person left the list without choosing: exit code 130, and nothing to say. */
+/** The user left the list without a choice: exit status 130 without a message. */
 export class NothingChosen extends Schema.TaggedError<NothingChosen>()("NothingChosen", {}) {
   override get message(): string {
     return ""
@@ -32,23 +30,18 @@ export class NothingChosen extends Schema.TaggedError<NothingChosen>()("NothingC
   }
 }
 
-/** How many of the newest sessions are named where nobody can be asked. */
+/** Sessions that an error names if the user cannot choose. */
 const NAMED = 5
-/** How much of sessions may be read for their names before the list is drawn: less than a person notices. */
+/** Bytes of sessions that may be read for their names before the list is drawn, so that it appears at once. */
 const READ_BYTES = 4 << 20
-const USUAL_COLUMNS = 80
-/** What a SessionFileError says of a path that is not there. */
-const NOT_THERE = "no such file or directory"
 
-/** The session that `reference` names; without one it is chosen at a terminal. */
+/** The session with this path, id or start of an id; without a reference, the user chooses one. */
 export const choose = Effect.fnUntraced(
   function* (reference: Option.Option<string>) {
-    const invocation = yield* Invocation
-    if (Option.isSome(reference)) {
-      return yield* SessionReference.resolve(reference.value, { cwd: invocation.cwd })
-    }
+    const { cwd } = yield* Invocation
+    if (Option.isSome(reference)) return yield* SessionReference.resolve(reference.value, { cwd })
     const catalog = yield* SessionCatalog
-    const { roots, sessions } = yield* catalog.list({ cwd: invocation.cwd })
+    const { roots, sessions } = yield* catalog.list({ cwd })
     const newest = sessions.toSorted((a, b) => b.modifiedMs - a.modifiedMs)
     if (newest.length === 0) {
       const where = roots.length === 0 ? "there is no directory of sessions" : roots.map(({ path }) => path).join(", ")
@@ -56,34 +49,26 @@ export const choose = Effect.fnUntraced(
     }
     const stdio = yield* Stdio.Stdio
     const canDraw = (yield* Config.withDefault(Config.String("TERM"), "")) !== "dumb"
-    const asks = canDraw && (yield* stdio.stdinIsTerminal) && (yield* stdio.stderrIsTerminal)
-    return yield* asks ? ask(newest) : unasked(newest)
+    const canAsk = canDraw && (yield* stdio.stdinIsTerminal) && (yield* stdio.stderrIsTerminal)
+    return yield* canAsk ? ask(newest) : Effect.fail(cannotAsk(newest))
   },
-  Effect.catchTag(["SessionNotFound", "AmbiguousSession"], (error) =>
-    Effect.fail(new UsageError({ text: error.message }))
-  ),
-  Effect.catchTag("SessionFileError", (error) => {
-    const text = error.message
-    return Effect.fail(error.reason === NOT_THERE ? new UsageError({ text }) : new CommandFailed({ text }))
-  }),
-  Effect.catchTag("ConfigError", (error) => Effect.fail(new CommandFailed({ text: error.message })))
+  usage("SessionNotFound", "AmbiguousSession"),
+  missingIsUsage
 )
 
-const unasked = (newest: ReadonlyArray<CatalogSession>) => {
-  const some = newest.slice(0, NAMED).map((session) => `  ${told(session, undefined)}`)
+const cannotAsk = (newest: ReadonlyArray<CatalogSession>): UsageError => {
+  const some = newest.slice(0, NAMED).map((session) => `  ${title(session, undefined)}`)
   const of = newest.length === 1 ? "There is one:" : `The newest of ${newest.length}:`
-  return Effect.fail(
-    new UsageError({ text: ["which session? Give a path, an id or its beginning.", of, ...some].join("\n") })
-  )
+  return new UsageError({ text: ["which session? Give a path, an id or its beginning.", of, ...some].join("\n") })
 }
 
-/** The part of an id that tells when it was made, and that the others of the day do not share. */
+/** Characters of an id that contain its time and differ between sessions of one day. */
 const ID_LENGTH = 13
 
-/** When it was last written to, its id, its name, where it ran. */
-const told = ({ cwd, id, modifiedMs, path }: CatalogSession, name: string | undefined, idLength?: number): string =>
+/** Time of the last change, id, name and working directory. */
+const title = ({ cwd, id, modifiedMs, path }: CatalogSession, name: string | undefined, idLength?: number): string =>
   [
-    PointInTime.show(modifiedMs),
+    LocalTime.minutes(modifiedMs),
     id === "" ? path : id.slice(0, idLength),
     ...(name === undefined ? [] : [`"${name}"`]),
     cwd
@@ -92,7 +77,7 @@ const told = ({ cwd, id, modifiedMs, path }: CatalogSession, name: string | unde
     .map((word) => TerminalText.line(word))
     .join("  ")
 
-/** Those whose names the index knows, and of the others the newest, as far as they are soon read. */
+/** Sessions whose names are in the index, and the newest others up to `READ_BYTES`. */
 export const cheapToName = (newest: ReadonlyArray<CatalogSession>): ReadonlyArray<CatalogSession> => {
   let left = READ_BYTES
   return newest.filter(({ indexed, sizeBytes }) => {
@@ -112,12 +97,12 @@ const ask = Effect.fnUntraced(function* (newest: ReadonlyArray<CatalogSession>) 
   )
   const terminal = yield* onStderr
   const { canColor } = yield* TerminalCapabilities.TerminalCapabilities
-  // The prompt puts a pointer before each, and redraws wrongly what does not fit on one line.
+  // The prompt puts a pointer before each title, and redraws wrongly if a title does not fit on one line.
   const room = (yield* terminal.columns) - 4
   return yield* Prompt.AutoComplete({
     message: "Which session?",
     choices: newest.map((session) => ({
-      title: TerminalText.cut(told(session, names.get(session.path), ID_LENGTH), room),
+      title: TerminalText.cut(title(session, names.get(session.path), ID_LENGTH), room),
       value: session
     })),
     theme: { colors: canColor }
@@ -128,7 +113,7 @@ const ask = Effect.fnUntraced(function* (newest: ReadonlyArray<CatalogSession>) 
   )
 })
 
-/** The terminal, with stderr for its screen. */
+/** A terminal that draws on stderr. */
 const onStderr = Effect.gen(function* () {
   const terminal = yield* Terminal.Terminal
   const stdio = yield* Stdio.Stdio

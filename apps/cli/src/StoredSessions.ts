@@ -1,4 +1,4 @@
-/** Sessions wherever they are, in files and in containers: loaded by the commands that read sessions, when they run. */
+/** Layers that find and read sessions in files and containers, and Claude Code transcripts. */
 import * as Layer from "effect/Layer"
 import { FileSurvey } from "@pi-sessions/catalog/FileSurvey"
 import { IndexRefresh } from "@pi-sessions/catalog/IndexRefresh"
@@ -10,15 +10,16 @@ import { SessionStore } from "@pi-sessions/store/SessionStore"
 import { StoreLock } from "@pi-sessions/store/StoreLock"
 import * as StoreSource from "@pi-sessions/store/StoreSource"
 
-const storeLayer = SessionStore.layer.pipe(Layer.provide(StoreLock.layer), Layer.provideMerge(Sqlite.layer))
+/** Containers. */
+export const layerStore = SessionStore.layer.pipe(Layer.provideMerge(StoreLock.layer), Layer.provideMerge(Sqlite.layer))
 
-/** Sessions in files and directories that were named, transcripts of Claude Code among them. */
+/** The sessions and Claude Code transcripts in files and directories. */
 export const layerPaths = (paths: ReadonlyArray<string>) =>
-  ClaudeCodeSource.layer.pipe(Layer.provide(StoreSource.layerPaths(paths)), Layer.provide(storeLayer))
+  ClaudeCodeSource.layer.pipe(Layer.provide(StoreSource.layerPaths(paths)), Layer.provide(layerStore))
 
-/** The catalog with what it is made of, and the source that reads what it found. */
+/** The catalog, and the source that reads what it finds. */
 export const layer = IndexRefresh.layer.pipe(
   Layer.provideMerge(SessionCatalog.layerWith),
   Layer.provideMerge(Layer.mergeAll(FileSurvey.layerNode, SessionIndex.layer, StoreSource.layerPaths([]))),
-  Layer.provide(storeLayer)
+  Layer.provide(layerStore)
 )

@@ -1,2 +1,2 @@
-/** This program's. */
+/** The version of this program. */
 export const VERSION = "0.1.0"

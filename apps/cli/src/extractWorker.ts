@@ -1,4 +1,4 @@
-/** A thread of `extract`: the second entry of the bundle. */
+/** A worker thread of `extract`: the second entry of the bundle. */
 import { parentPort, workerData } from "node:worker_threads"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import * as Effect from "effect/Effect"

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+/** The program `pi-sessions`. */
 import * as Effect from "effect/Effect"
 import * as Stdio from "effect/Stdio"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"

@@ -1,3 +1,4 @@
+/** `hydrate`, `extract` and `store` as users call them, and the program as a process: exit statuses, signals, pipes. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { spawn, spawnSync } from "node:child_process"
@@ -6,8 +7,9 @@ import * as FileSystem from "node:fs"
 import * as Path from "node:path"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as LargeSession from "@pi-sessions/testing/LargeSession"
+import { call } from "./support/callCli.ts"
+import { MAIN } from "./support/program.ts"
 
-const bundle = Path.resolve(import.meta.dirname, "../dist/main.js")
 const fixtures = Path.resolve(import.meta.dirname, "../../../fixtures")
 const thread = Path.join(fixtures, "threads/rename-module.jsonl")
 
@@ -17,9 +19,15 @@ interface Options {
   readonly env?: Record<string, string>
 }
 
-/** Runs the built CLI as a shell would, with a home of its own. */
-const cli = (args: ReadonlyArray<string>, { cwd, input, env }: Options) => {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [bundle, ...args], {
+/** Runs a call in this process, with a home of its own. */
+const cli = (args: ReadonlyArray<string>, { cwd, env }: Omit<Options, "input">) => {
+  const home = Path.join(cwd, "home")
+  return call(args, cwd, false, { HOME: home, XDG_STATE_HOME: Path.join(home, ".local/state"), ...env })
+}
+
+/** Runs the program as a shell would, with a home of its own. */
+const program = (args: ReadonlyArray<string>, { cwd, input, env }: Options) => {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], {
     cwd,
     encoding: "utf8",
     ...(input === undefined ? {} : { input }),
@@ -29,23 +37,23 @@ const cli = (args: ReadonlyArray<string>, { cwd, input, env }: Options) => {
 }
 
 describe("pi-sessions", () => {
-  it.effect("tells help on stdout with exit 0, a wrong call in one line on stderr with exit 2", () =>
+  it.live("prints help on stdout with exit 0, an error for a wrong call on stderr with exit 2", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
-      const help = cli(["--help"], { cwd })
+      const help = program(["--help"], { cwd })
       assert.deepStrictEqual([help.status, help.stderr], [0, ""])
-      const verbs = ["migrate", "rollback", "activate", "verify", "checkpoint", "stat", "export"]
-      const commands = ["hydrate", "extract", "validate", "list", "show", "tree", "fork", "search", "stats", "doctor"]
-      for (const command of [
-        ...commands.map((name) => [name]),
-        ...["refresh", "status"].map((verb) => ["index", verb]),
-        ...verbs.map((verb) => ["store", verb])
-      ]) {
-        assert.include(help.stdout, command[0]!)
-        const own = cli([...command, "--help"], { cwd })
-        assert.strictEqual(own.status, 0)
-        assert.include(own.stdout, "EXAMPLES")
+      assert.include(help.stdout, "hydrate")
+      for (const wrong of [["nonsense"], ["store", "verify", "--what"]]) {
+        const { status, stdout, stderr } = program(wrong, { cwd })
+        assert.deepStrictEqual([status, stdout], [2, ""], wrong.join(" "))
+        assert.match(stderr, /^error: .+\nSee pi-sessions.* --help\n$/)
       }
+    })
+  )
+
+  it.live("refuses unknown commands, flags and values, and missing arguments", () =>
+    Effect.gen(function* () {
+      const cwd = yield* temporaryFolder
       for (const wrong of [
         ["nonsense"],
         ["hydrate"],
@@ -55,7 +63,7 @@ describe("pi-sessions", () => {
         ["store", "rollback", "a", "b"],
         ["store", "verify", "--what"]
       ]) {
-        const { status, stdout, stderr } = cli(wrong, { cwd })
+        const { status, stdout, stderr } = yield* cli(wrong, { cwd })
         assert.deepStrictEqual([status, stdout], [2, ""], wrong.join(" "))
         assert.match(stderr, /^error: .+\nSee pi-sessions.* --help\n$/)
       }
@@ -64,10 +72,10 @@ describe("pi-sessions", () => {
 })
 
 describe("pi-sessions hydrate", () => {
-  it.effect("prints the path alone, and writes where Pi keeps the sessions of this folder", () =>
+  it.live("prints the path alone, and writes where Pi keeps the sessions of this folder", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
-      const { status, stdout, stderr } = cli(["hydrate", "--thread", thread], { cwd })
+      const { status, stdout, stderr } = yield* cli(["hydrate", "--thread", thread], { cwd })
       const folder = `--${cwd.slice(1).replaceAll("/", "-")}--`
       const path = stdout.trimEnd()
       assert.strictEqual(status, 0, stderr)
@@ -78,50 +86,55 @@ describe("pi-sessions hydrate", () => {
     })
   )
 
-  it.effect("obeys Pi's environment and settings, --session-dir and --out before them", () =>
+  it.live("obeys Pi's environment and settings, --session-dir and --out before them", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       const agent = Path.join(cwd, "agent")
       const at = (args: ReadonlyArray<string>, env: Record<string, string> = {}) =>
-        Path.relative(cwd, cli(["hydrate", "--thread", thread, ...args], { cwd, env }).stdout.trimEnd())
+        Effect.map(cli(["hydrate", "--thread", thread, ...args], { cwd, env }), ({ stdout }) =>
+          Path.relative(cwd, stdout.trimEnd())
+        )
       const name = "2026-05-31T10-00-01-000Z"
-      assert.match(at([], { PI_CODING_AGENT_DIR: agent }), new RegExp(`^agent/sessions/--.*--/${name}`))
+      assert.match(yield* at([], { PI_CODING_AGENT_DIR: agent }), new RegExp(`^agent/sessions/--.*--/${name}`))
       FileSystem.writeFileSync(Path.join(agent, "settings.json"), '{"sessionDir":"from-settings"}')
-      assert.match(at([], { PI_CODING_AGENT_DIR: agent }), new RegExp(`^from-settings/${name}`))
+      assert.match(yield* at([], { PI_CODING_AGENT_DIR: agent }), new RegExp(`^from-settings/${name}`))
       const env = { PI_CODING_AGENT_DIR: agent, PI_CODING_AGENT_SESSION_DIR: "flat" }
-      assert.match(at([], env), new RegExp(`^flat/${name}`))
-      assert.match(at(["--session-dir", "mine"], env), new RegExp(`^mine/${name}`))
-      assert.strictEqual(at(["--out", "x/s.jsonl"], env), "x/s.jsonl")
-      assert.strictEqual(cli(["hydrate", "--thread", thread, "--out", "a", "--session-dir", "b"], { cwd }).status, 2)
+      assert.match(yield* at([], env), new RegExp(`^flat/${name}`))
+      assert.match(yield* at(["--session-dir", "mine"], env), new RegExp(`^mine/${name}`))
+      assert.strictEqual(yield* at(["--out", "x/s.jsonl"], env), "x/s.jsonl")
+      assert.strictEqual(
+        (yield* cli(["hydrate", "--thread", thread, "--out", "a", "--session-dir", "b"], { cwd })).status,
+        2
+      )
     })
   )
 
-  it.effect("reads a thread from standard input, and relative paths from where the person stood", () =>
+  it.live("reads a thread from standard input, and relative paths from the user's directory", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
-      const stood = Path.join(cwd, "stood")
-      FileSystem.mkdirSync(stood)
-      FileSystem.copyFileSync(thread, Path.join(stood, "t.jsonl"))
-      const env = { PI_SESSIONS_CWD: stood }
-      const named = cli(["hydrate", "--thread", "t.jsonl", "--out", "s.jsonl"], { cwd, env })
-      assert.strictEqual(named.stdout, `${Path.join(stood, "s.jsonl")}\n`, named.stderr)
-      const piped = cli(["hydrate", "--thread", "-", "--out", "p.jsonl"], {
+      const user = Path.join(cwd, "user")
+      FileSystem.mkdirSync(user)
+      FileSystem.copyFileSync(thread, Path.join(user, "t.jsonl"))
+      const env = { PI_SESSIONS_CWD: user }
+      const named = program(["hydrate", "--thread", "t.jsonl", "--out", "s.jsonl"], { cwd, env })
+      assert.strictEqual(named.stdout, `${Path.join(user, "s.jsonl")}\n`, named.stderr)
+      const piped = program(["hydrate", "--thread", "-", "--out", "p.jsonl"], {
         cwd,
         env,
         input: FileSystem.readFileSync(thread, "utf8")
       })
       assert.strictEqual(piped.status, 0, piped.stderr)
       assert.deepStrictEqual(
-        FileSystem.readFileSync(Path.join(stood, "p.jsonl")),
-        FileSystem.readFileSync(Path.join(stood, "s.jsonl"))
+        FileSystem.readFileSync(Path.join(user, "p.jsonl")),
+        FileSystem.readFileSync(Path.join(user, "s.jsonl"))
       )
     })
   )
 
-  it.effect("answers --json with one document", () =>
+  it.live("prints one document with --json", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
-      const { stdout } = cli(["hydrate", "--thread", thread, "--out", "s.jsonl", "--json"], { cwd })
+      const { stdout } = yield* cli(["hydrate", "--thread", thread, "--out", "s.jsonl", "--json"], { cwd })
       const { summary, passedOver, ...rest } = JSON.parse(stdout)
       assert.deepInclude(rest, { outcome: "created", mode: "semantic", threadId: "th_demo", entries: 18, cwd })
       assert.deepInclude(summary, { userTurns: 5, assistantTurns: 6, toolResults: 5, repeatedChats: 1 })
@@ -129,20 +142,20 @@ describe("pi-sessions hydrate", () => {
     })
   )
 
-  it.effect("fails with exit 1 and one message that names the file and the remedy", () =>
+  it.live("fails with exit 1 and one error with the file and what to do", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
-      const fails = (args: ReadonlyArray<string>): string => {
-        const { status, stdout, stderr } = cli(["hydrate", ...args], { cwd })
-        assert.deepStrictEqual([status, stdout], [1, ""], stderr)
-        assert.strictEqual(stderr.split("\n").length, 2, stderr)
-        return stderr
-      }
-      assert.include(fails(["--thread", "none.jsonl"]), `${Path.join(cwd, "none.jsonl")}: no such file`)
-      assert.include(fails(["--thread", thread, "--cwd", "gone"]), "pass another --cwd")
-      assert.include(fails(["--thread", thread, "--mode", "lossless"]), "it holds no raw lines")
+      const fails = (args: ReadonlyArray<string>) =>
+        Effect.map(cli(["hydrate", ...args], { cwd }), ({ status, stdout, stderr }) => {
+          assert.deepStrictEqual([status, stdout], [1, ""], stderr)
+          assert.strictEqual(stderr.split("\n").length, 2, stderr)
+          return stderr
+        })
+      assert.include(yield* fails(["--thread", "none.jsonl"]), `${Path.join(cwd, "none.jsonl")}: no such file`)
+      assert.include(yield* fails(["--thread", thread, "--cwd", "gone"]), "pass another --cwd")
+      assert.include(yield* fails(["--thread", thread, "--mode", "lossless"]), "it holds no raw lines")
       FileSystem.writeFileSync(Path.join(cwd, "notes.txt"), "notes\n")
-      assert.include(fails(["--thread", thread, "--out", "notes.txt"]), "line 1, byte 0")
+      assert.include(yield* fails(["--thread", thread, "--out", "notes.txt"]), "line 1, byte 0")
       assert.strictEqual(FileSystem.readFileSync(Path.join(cwd, "notes.txt"), "utf8"), "notes\n")
     })
   )
@@ -166,33 +179,25 @@ describe("pi-sessions hydrate from ARBE_URL", () => {
       yield* Effect.addFinalizer(() => Effect.sync(() => server.close()))
       const address = server.address()
       const port = typeof address === "object" ? address?.port : 0
+      const env = (token: string) => ({ ARBE_URL: `http://127.0.0.1:${port}`, ARBE_TOKEN: token })
       const run = (id: string, token: string) =>
-        Effect.callback<{ readonly code: number | null; readonly out: string; readonly err: string }>((resume) => {
-          const child = spawn(process.execPath, [bundle, "hydrate", "--thread", id, "--out", "s.jsonl"], {
-            cwd,
-            env: { PATH: process.env["PATH"] ?? "", HOME: cwd, ARBE_URL: `http://127.0.0.1:${port}`, ARBE_TOKEN: token }
-          })
-          let [out, err] = ["", ""]
-          child.stdout.on("data", (chunk) => (out += String(chunk)))
-          child.stderr.on("data", (chunk) => (err += String(chunk)))
-          child.on("close", (code) => resume(Effect.succeed({ code, out, err })))
-        })
+        cli(["hydrate", "--thread", id, "--out", "s.jsonl"], { cwd, env: env(token) })
       const done = yield* run("th_demo", "s3cret")
-      assert.strictEqual(done.code, 0, done.err)
-      assert.strictEqual(done.out, `${Path.join(cwd, "s.jsonl")}\n`)
-      assert.include(done.err, "18 entries, by meaning")
+      assert.strictEqual(done.status, 0, done.stderr)
+      assert.strictEqual(done.stdout, `${Path.join(cwd, "s.jsonl")}\n`)
+      assert.include(done.stderr, "18 entries, by meaning")
       const refused = yield* run("th_demo", "wr0ng")
-      assert.deepStrictEqual([refused.code, refused.out], [1, ""])
-      assert.match(refused.err, /^error: .*ARBE_TOKEN.*\n$/)
+      assert.deepStrictEqual([refused.status, refused.stdout], [1, ""])
+      assert.match(refused.stderr, /^error: .*ARBE_TOKEN.*\n$/)
       const absent = yield* run("th_other", "s3cret")
-      assert.strictEqual(absent.code, 1)
-      for (const { err } of [done, refused, absent]) assert.notMatch(err, /s3cret|wr0ng/)
+      assert.strictEqual(absent.status, 1)
+      for (const { stderr } of [done, refused, absent]) assert.notMatch(stderr, /s3cret|wr0ng/)
     })
   )
 })
 
-describe("pi-sessions hydrate, at its edges", () => {
-  it.effect("says in one line what it could not do, and reads values of any depth", () =>
+describe("pi-sessions hydrate, unusual input", () => {
+  it.live("fails with a one-line error, and reads values nested at any depth", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       const deep = `${'{"a":'.repeat(50_000)}1${"}".repeat(50_000)}`
@@ -200,34 +205,34 @@ describe("pi-sessions hydrate, at its edges", () => {
         Path.join(cwd, "deep.jsonl"),
         `{"id":"a","type":"pi.assistant","payload":{"content":[{"type":"toolCall","id":"c","name":"x","arguments":${deep}}]}}\n`
       )
-      const { status, stdout, stderr } = cli(["hydrate", "--thread", cwd, "--out", "s.jsonl"], { cwd })
+      const { status, stdout, stderr } = yield* cli(["hydrate", "--thread", cwd, "--out", "s.jsonl"], { cwd })
       assert.deepStrictEqual([status, stdout], [1, ""])
       assert.match(stderr, /^error: .+\n$/)
-      assert.strictEqual(cli(["hydrate", "--thread", "deep.jsonl", "--out", "s.jsonl"], { cwd }).status, 0)
-      const broken = cli(["hydrate", "--thread", thread], { cwd, env: { PI_CODING_AGENT_DIR: "file://host/x" } })
+      assert.strictEqual((yield* cli(["hydrate", "--thread", "deep.jsonl", "--out", "s.jsonl"], { cwd })).status, 0)
+      const broken = yield* cli(["hydrate", "--thread", thread], { cwd, env: { PI_CODING_AGENT_DIR: "file://host/x" } })
       assert.deepStrictEqual([broken.status, broken.stderr.startsWith("error: ")], [1, true])
-      assert.strictEqual(cli(["hydrate", "--thread", ""], { cwd }).status, 2)
+      assert.strictEqual((yield* cli(["hydrate", "--thread", ""], { cwd })).status, 2)
     })
   )
 
-  it.effect("names the folder after the directory that Pi will see, and quotes the path for a shell", () =>
+  it.live("names the folder after the real directory, as Pi does, and quotes the path for a shell", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       FileSystem.mkdirSync(Path.join(cwd, "real"))
       FileSystem.symlinkSync("real", Path.join(cwd, "link"))
-      const linked = cli(["hydrate", "--thread", thread, "--cwd", "link"], { cwd })
+      const linked = yield* cli(["hydrate", "--thread", thread, "--cwd", "link"], { cwd })
       assert.include(linked.stdout, "-real--/")
-      const quoted = cli(["hydrate", "--thread", thread, "--out", "a $(touch b) 'c'.jsonl"], { cwd })
+      const quoted = yield* cli(["hydrate", "--thread", thread, "--out", "a $(touch b) 'c'.jsonl"], { cwd })
       assert.include(quoted.stderr, `pi --session '${cwd}/a $(touch b) '\\''c'\\''.jsonl'`)
     })
   )
 })
 
 describe("pi-sessions extract", () => {
-  it.effect("writes samples of the rig and prints what was found, kept and dropped", () =>
+  it.live("writes samples of the rig and prints what was found, kept and dropped", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
-      const { status, stdout, stderr } = cli(["extract", "--rig", "deacon", "--sessions", fixtures], { cwd })
+      const { status, stdout, stderr } = yield* cli(["extract", "--rig", "deacon", "--sessions", fixtures], { cwd })
       assert.strictEqual(status, 0, stderr)
       assert.include(stderr, "deacon is a town-level role, not a rig")
       assert.include(stderr, "secrets and names were taken out by rules")
@@ -241,14 +246,14 @@ describe("pi-sessions extract", () => {
     })
   )
 
-  it.effect("takes out what is secret, with a key that stays at home, unless it is asked not to", () =>
+  it.live("redacts secrets with a key that stays in the state folder, unless --no-redact is given", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       FileSystem.writeFileSync(Path.join(cwd, "list"), "the town\n")
       const run = (...flags: ReadonlyArray<string>) =>
         cli(["extract", "--rig", "deacon", "--sessions", fixtures, "--out", "d", ...flags], { cwd })
       const train = () => FileSystem.readFileSync(Path.join(cwd, "d/train.jsonl"), "utf8")
-      const { status, stderr, stdout } = run("--secret", "Heartbeat", "--secrets-from", "list", "--secret", "x")
+      const { status, stderr, stdout } = yield* run("--secret", "Heartbeat", "--secrets-from", "list", "--secret", "x")
       assert.strictEqual(status, 0, stderr)
       assert.notMatch(train(), /Heartbeat|the town/u)
       assert.match(stdout, /\n +\d+ +exact-value\n/)
@@ -256,38 +261,38 @@ describe("pi-sessions extract", () => {
       const key = Path.join(cwd, "home/.local/state/pi-sessions/redaction-key")
       assert.strictEqual(FileSystem.statSync(key).mode & 0o777, 0o600)
       const first = train()
-      run("--secret", "Heartbeat", "--secrets-from", "list")
+      yield* run("--secret", "Heartbeat", "--secrets-from", "list")
       assert.strictEqual(train(), first)
-      assert.include(run("--no-redact").stderr, "not redacted")
+      assert.include((yield* run("--no-redact")).stderr, "not redacted")
       assert.include(train(), "Heartbeat")
-      const scan = run("--scan", "gitleaks")
+      const scan = yield* run("--scan", "gitleaks")
       assert.deepStrictEqual([scan.status, scan.stdout], [1, ""])
       assert.include(scan.stderr, "gitleaks is not on the PATH")
     })
   )
 
-  it.effect("validates what it wrote, and names each line that somebody broke", () =>
+  it.live("writes a dataset that validates; validate names a line that was damaged later", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
-      const out = cli(["extract", "--sessions", fixtures, "--format", "axolotl", "--out", "d"], { cwd })
+      const out = yield* cli(["extract", "--sessions", fixtures, "--format", "axolotl", "--out", "d"], { cwd })
       assert.strictEqual(out.status, 0, out.stderr)
-      const sound = cli(["validate", "d"], { cwd })
+      const sound = yield* cli(["validate", "d"], { cwd })
       assert.strictEqual(sound.status, 0, sound.stderr)
       assert.match(sound.stdout, /\naxolotl +\d+ +0 +.*train\.jsonl/)
       FileSystem.appendFileSync(Path.join(cwd, "d/train.jsonl"), "{}\n")
-      const broken = cli(["validate", "d", "--json"], { cwd })
+      const broken = yield* cli(["validate", "d", "--json"], { cwd })
       assert.strictEqual(broken.status, 1)
       assert.match(broken.stderr, /train\.jsonl:\d+ \(byte \d+\): not a sample of axolotl/)
       assert.strictEqual(JSON.parse(broken.stdout)[0].broken.length, 1)
-      assert.strictEqual(cli(["validate", "d/train.jsonl"], { cwd }).status, 2)
-      assert.strictEqual(cli(["validate", "nowhere"], { cwd }).status, 2)
+      assert.strictEqual((yield* cli(["validate", "d/train.jsonl"], { cwd })).status, 2)
+      assert.strictEqual((yield* cli(["validate", "nowhere"], { cwd })).status, 2)
     })
   )
 
-  it.effect("exits 2 and lists rigs and roles when nothing matches", () =>
+  it.live("exits 2 and lists rigs and roles when nothing matches", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
-      const { status, stdout, stderr } = cli(["extract", "--rig", "nowhere", "--sessions", fixtures], { cwd })
+      const { status, stdout, stderr } = yield* cli(["extract", "--rig", "nowhere", "--sessions", fixtures], { cwd })
       assert.deepStrictEqual([status, stdout], [2, ""])
       assert.include(stderr, "rigs found: gastown (4)")
       assert.include(stderr, "deacon (1)")
@@ -295,42 +300,42 @@ describe("pi-sessions extract", () => {
     })
   )
 
-  it.effect("leaves a directory that holds something else alone", () =>
+  it.live("fails and changes nothing in a directory with other files", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       FileSystem.mkdirSync(Path.join(cwd, "data"))
       FileSystem.writeFileSync(Path.join(cwd, "data/train.jsonl"), "mine\n")
-      const run = cli(["extract", "--sessions", fixtures, "--out", "data"], { cwd })
+      const run = yield* cli(["extract", "--sessions", fixtures, "--out", "data"], { cwd })
       assert.strictEqual(run.status, 1)
       assert.strictEqual(FileSystem.readFileSync(Path.join(cwd, "data/train.jsonl"), "utf8"), "mine\n")
     })
   )
 
-  it.effect("takes the sessions that Pi's environment names, and says which", () =>
+  it.live("uses the sessions of Pi's environment, and prints their place", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       FileSystem.cpSync(Path.join(fixtures, "sessions"), Path.join(cwd, "home/.pi/agent/sessions"), { recursive: true })
-      const { status, stderr } = cli(["extract", "--role", "witness", "--json"], { cwd })
+      const { status, stderr } = yield* cli(["extract", "--role", "witness", "--json"], { cwd })
       assert.strictEqual(status, 0, stderr)
       assert.include(stderr, `sessions: ${Path.join(cwd, "home/.pi/agent/sessions")} (default)`)
-      const empty = cli(["extract"], { cwd: yield* temporaryFolder })
+      const empty = yield* cli(["extract"], { cwd: yield* temporaryFolder })
       assert.strictEqual(empty.status, 2)
       assert.include(empty.stderr, "no sessions found")
     })
   )
 
-  it.effect("says which file is the trouble when there is no session at all", () =>
+  it.live("names the file that is not a session when there is no session at all", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
-      const run = cli(["extract", "--sessions", Path.join(fixtures, "damaged/no-header.jsonl")], { cwd })
+      const run = yield* cli(["extract", "--sessions", Path.join(fixtures, "damaged/no-header.jsonl")], { cwd })
       assert.strictEqual(run.status, 2)
       assert.match(run.stderr, /no sessions found: .*no-header\.jsonl: not a Pi session/)
-      const empty = cli(["extract", "--sessions", ""], { cwd })
+      const empty = yield* cli(["extract", "--sessions", ""], { cwd })
       assert.deepStrictEqual([empty.status, empty.stderr.startsWith("error: --sessions is empty")], [2, true])
     })
   )
 
-  it.effect("keeps a session with a call that is nested beyond all reason, and says what it lost", () =>
+  it.live("keeps a session with a call nested 50,000 levels deep, and counts the lost arguments", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       FileSystem.cpSync(Path.join(fixtures, "sessions/project/branches.jsonl"), Path.join(cwd, "s/good.jsonl"))
@@ -349,7 +354,7 @@ describe("pi-sessions extract", () => {
           ""
         ].join("\n")
       )
-      const run = cli(["extract", "--sessions", "s", "--out", "d"], { cwd })
+      const run = yield* cli(["extract", "--sessions", "s", "--out", "d"], { cwd })
       assert.strictEqual(run.status, 0, run.stderr)
       assert.match(run.stdout, /1 {2}invalid arguments/)
       assert.strictEqual(
@@ -359,47 +364,47 @@ describe("pi-sessions extract", () => {
     })
   )
 
-  it.effect("tells of damage in the sessions it takes", () =>
+  it.live("warns of damaged sessions", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
-      const { stderr } = cli(["extract", "--sessions", Path.join(fixtures, "damaged/glued-line.jsonl")], { cwd })
+      const { stderr } = yield* cli(["extract", "--sessions", Path.join(fixtures, "damaged/glued-line.jsonl")], { cwd })
       assert.match(stderr, /warning: .*glued-line\.jsonl: damaged in 1 place\n/)
     })
   )
 })
 
 describe("pi-sessions store", () => {
-  it.effect("takes a session through every verb, and gives back its bytes", () =>
+  it.live("takes a session through every subcommand, and restores its bytes", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       const file = Path.join(cwd, "s.jsonl")
       FileSystem.copyFileSync(Path.join(fixtures, "sessions/project/branches.jsonl"), file)
       const original = FileSystem.readFileSync(file, "utf8")
-      const store = (...args: ReadonlyArray<string>) => {
-        const { status, stdout, stderr } = cli(["store", ...args], { cwd })
-        assert.strictEqual(status, 0, stderr)
-        return stdout
-      }
-      assert.match(store("migrate", "."), /\nmigrated /)
-      assert.strictEqual(store("verify", "."), "")
-      assert.match(store("checkpoint", "."), / CHECKPOINTED /)
-      assert.match(store("stat", "."), /\nstate +CHECKPOINTED\n/)
-      assert.strictEqual(store("export", "s.jsonl"), original)
-      assert.strictEqual(store("rollback", "s.jsonl"), `${file}\n`)
+      const store = (...args: ReadonlyArray<string>) =>
+        Effect.map(cli(["store", ...args], { cwd }), ({ status, stdout, stderr }) => {
+          assert.strictEqual(status, 0, stderr)
+          return stdout
+        })
+      assert.match(yield* store("migrate", "."), /\nmigrated /)
+      assert.strictEqual(yield* store("verify", "."), "")
+      assert.match(yield* store("checkpoint", "."), / CHECKPOINTED /)
+      assert.match(yield* store("stat", "."), /\nstate +CHECKPOINTED\n/)
+      assert.strictEqual(yield* store("export", "s.jsonl"), original)
+      assert.strictEqual(yield* store("rollback", "s.jsonl"), `${file}\n`)
       assert.strictEqual(FileSystem.readFileSync(file, "utf8"), original)
     })
   )
 
   it.live(
-    "ends an interrupted migration with exit 130, leaves the session as it is, and does it anew; then exports to who stops reading",
+    "ends an interrupted migration with exit 130, keeps the session and migrates it later; export ends well if the reader closes the pipe",
     () =>
       Effect.gen(function* () {
         const cwd = yield* temporaryFolder
         const file = Path.join(cwd, "s.jsonl")
-        yield* Effect.promise(() => LargeSession.write(file, { entries: 60_000, seed: 1 }))
+        yield* Effect.promise(() => LargeSession.write(file, { entries: 20_000, seed: 1 }))
         const original = FileSystem.readFileSync(file)
         const status = yield* Effect.callback<number | null>((resume) => {
-          const child = spawn(process.execPath, [bundle, "store", "migrate", "."], { cwd, stdio: "ignore" })
+          const child = spawn(process.execPath, [MAIN, "store", "migrate", "."], { cwd, stdio: "ignore" })
           const watcher = FileSystem.watch(cwd, (_, name) => {
             if (name?.includes(".staging-") === true) child.kill("SIGINT")
           })
@@ -411,14 +416,14 @@ describe("pi-sessions store", () => {
         assert.strictEqual(status, 130)
         assert.isTrue(FileSystem.readFileSync(file).equals(original))
         assert.isFalse(FileSystem.readdirSync(cwd).some((name) => name.endsWith(".active.json")))
-        const again = cli(["store", "migrate", "."], { cwd })
+        const again = program(["store", "migrate", "."], { cwd })
         assert.deepStrictEqual([again.status, again.stderr], [0, "1 migrated\n"])
-        assert.strictEqual(cli(["store", "verify", "."], { cwd }).status, 0)
+        assert.strictEqual((yield* cli(["store", "verify", "."], { cwd })).status, 0)
         assert.isFalse(FileSystem.readdirSync(cwd).some((name) => name.includes(".staging-")))
 
         // A program that has read enough is no failure.
         const piped = yield* Effect.callback<{ readonly code: number | null; readonly err: string }>((resume) => {
-          const child = spawn(process.execPath, [bundle, "store", "export", "s.jsonl"], { cwd })
+          const child = spawn(process.execPath, [MAIN, "store", "export", "s.jsonl"], { cwd })
           let err = ""
           child.stderr.on("data", (chunk) => (err += String(chunk)))
           child.stdout.once("data", () => child.stdout.destroy())

@@ -1,4 +1,4 @@
-/** What may lie in the folder of a dataset: no folder of a run that has ended, and no path of this machine. */
+/** The folder of a dataset has no folders of ended runs, and no paths of this machine. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { spawn } from "node:child_process"
@@ -12,8 +12,8 @@ import * as LargeSession from "@pi-sessions/testing/LargeSession"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import { STATE, call } from "./support/callCli.ts"
 import { fixtures } from "./support/storeFolder.ts"
+import { MAIN } from "./support/program.ts"
 
-const main = Path.resolve(import.meta.dirname, "../src/main.ts")
 const model = Path.join(fixtures, "models", "chatml-marked")
 
 /** Sessions of fixtures in a folder of their own. */
@@ -37,7 +37,7 @@ const allFiles = (folder: string): ReadonlyArray<string> =>
 /** Starts a fresh run, kills it with SIGKILL once it has a folder of its own, and waits for its end. */
 const killedRun = (cwd: string, args: ReadonlyArray<string>, out: string) =>
   Effect.callback<void>((resume) => {
-    const child = spawn(process.execPath, [main, ...args, "--fresh"], {
+    const child = spawn(process.execPath, [MAIN, ...args, "--fresh"], {
       cwd,
       stdio: "ignore",
       env: { ...process.env, XDG_STATE_HOME: STATE, PI_SESSIONS_CWD: cwd }
@@ -71,11 +71,11 @@ const lockHolder = (lock: string) =>
 
 describe("the folder of a dataset", () => {
   it.live(
-    "loses what a killed run left at the next run, be it one that finds nothing to do, another dataset's or a shard's",
+    "loses what a killed run left at the next run, whether that changes nothing, makes another dataset or a shard",
     Effect.fnUntraced(function* () {
       const cwd = yield* temporaryFolder
       yield* Effect.promise(() =>
-        LargeSession.write(Path.join(sessionsIn(cwd), "large.jsonl"), { entries: 20_000, seed: 1 })
+        LargeSession.write(Path.join(sessionsIn(cwd), "large.jsonl"), { entries: 4000, seed: 1 })
       )
       const args = ["extract", "--sessions", "home/sessions", "--out", "data", "--workers", "1"]
       const out = Path.join(cwd, "data")
@@ -85,7 +85,7 @@ describe("the folder of a dataset", () => {
         assert.strictEqual(runFolders(out).length, 1, "the run was killed in time")
         const next = yield* call([...args, ...more], cwd)
         assert.strictEqual(next.status, 0, next.stderr)
-        if (more.length === 0) assert.include(next.stderr, "nothing has changed")
+        if (more.length === 0) assert.include(next.stderr, "nothing changed")
         assert.deepStrictEqual(runFolders(out), [])
       }
       const shard = [...args.slice(0, 3), "--out", "shard", "--workers", "1"]
@@ -101,7 +101,7 @@ describe("the folder of a dataset", () => {
   )
 
   it.live(
-    "keeps the folder of a run that is alive, and no other, whatever its number and its machine",
+    "keeps the folders of live runs only, for any process id and machine",
     Effect.fnUntraced(function* () {
       const cwd = yield* temporaryFolder
       sessionsIn(cwd)
@@ -136,7 +136,7 @@ describe("the folder of a dataset", () => {
 
   for (const format of FormatName.literals) {
     it.live(
-      `names no place of this machine in ${format}`,
+      `contains no path of this machine in format ${format}`,
       Effect.fnUntraced(function* () {
         const cwd = yield* temporaryFolder
         sessionsIn(cwd)

@@ -1,13 +1,11 @@
-/** Numbers that make no sense are refused before anything is read or written. */
+/** Numbers that are too small are refused before anything is read or written. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { spawnSync } from "node:child_process"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
-import * as process from "node:process"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
+import { call } from "./support/callCli.ts"
 
-const MAIN = Path.join(import.meta.dirname, "..", "src", "main.ts")
 const sessions = Path.resolve(import.meta.dirname, "../../../fixtures/sessions")
 
 const refused: ReadonlyArray<readonly [flag: string, value: string, least: string, command: ReadonlyArray<string>]> = [
@@ -28,11 +26,7 @@ describe("a number that is too small", () => {
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       const named = ["extract", "merge", "stats"].includes(command[0] ?? "") ? ["--sessions", sessions] : []
-      const { status, stderr, stdout } = spawnSync(process.execPath, [MAIN, ...command, ...named, `${flag}=${value}`], {
-        cwd,
-        encoding: "utf8",
-        env: { PATH: process.env["PATH"] ?? "", HOME: Path.join(cwd, "home"), NO_COLOR: "1" }
-      })
+      const { status, stderr, stdout } = yield* call([...command, ...named, `${flag}=${value}`], cwd)
       assert.deepStrictEqual([status, stdout], [2, ""], stderr)
       assert.strictEqual(stderr, `error: ${flag} must be ${least} or more\n`)
       assert.deepStrictEqual(Fs.readdirSync(cwd), [])

@@ -1,27 +1,21 @@
-/** `extract` over transcripts of Claude Code, chosen by how the conversations went. */
+/** `extract` over transcripts of Claude Code, with a choice by quality. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { spawnSync } from "node:child_process"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
-import * as process from "node:process"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
+import { call } from "./support/callCli.ts"
 
-const bundle = Path.resolve(import.meta.dirname, "../dist/main.js")
 const transcripts = Path.resolve(import.meta.dirname, "../../../fixtures/claude-code")
 
 const extract = (cwd: string, ...args: ReadonlyArray<string>) =>
-  spawnSync(process.execPath, [bundle, "extract", "--sessions", transcripts, "--out", "d", ...args], {
-    cwd,
-    encoding: "utf8",
-    env: { PATH: process.env["PATH"] ?? "", HOME: Path.join(cwd, "home"), NO_COLOR: "1" }
-  })
+  call(["extract", "--sessions", transcripts, "--out", "d", ...args], cwd)
 
 describe("pi-sessions extract, by quality", () => {
-  it.effect("takes transcripts of Claude Code, and says in each sample what holds of it", () =>
+  it.live("takes transcripts of Claude Code, and records the quality of each sample", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
-      const { status, stderr, stdout } = extract(cwd)
+      const { status, stderr, stdout } = yield* extract(cwd)
       assert.strictEqual(status, 0, stderr)
       assert.match(stdout, /\ngastown\/crew\/max +1 +1 +1 +0 /)
       const lines = Fs.readFileSync(Path.join(cwd, "d/train.jsonl"), "utf8").trimEnd().split("\n")
@@ -35,10 +29,10 @@ describe("pi-sessions extract, by quality", () => {
     })
   )
 
-  it.effect("leaves out what it is asked to, and says why", () =>
+  it.live("leaves out samples by --refuse and --require, and says why", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
-      const refused = extract(cwd, "--refuse", "corrected", "--require", "bead_closed")
+      const refused = yield* extract(cwd, "--refuse", "corrected", "--require", "bead_closed")
       assert.strictEqual(refused.status, 0, refused.stderr)
       assert.include(refused.stdout, "sessions: 3 found, 1 kept\n")
       assert.match(refused.stdout, /\n +1 +of which corrected holds \(--refuse\)\n/)
@@ -46,14 +40,14 @@ describe("pi-sessions extract, by quality", () => {
     })
   )
 
-  it.effect("exits 2 where the choice leaves nothing or makes no sense", () =>
+  it.live("exits 2 for choices that leave nothing or are invalid", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
-      const both = extract(cwd, "--refuse", "aborted", "--require", "aborted")
+      const both = yield* extract(cwd, "--refuse", "aborted", "--require", "aborted")
       assert.deepStrictEqual([both.status, both.stdout], [2, ""])
       assert.include(both.stderr, "--refuse aborted and --require aborted: nothing is left")
-      assert.strictEqual(extract(cwd, "--max-error-rate", "2").status, 2)
-      assert.strictEqual(extract(cwd, "--refuse", "nonsense").status, 2)
+      assert.strictEqual((yield* extract(cwd, "--max-error-rate", "2")).status, 2)
+      assert.strictEqual((yield* extract(cwd, "--refuse", "nonsense")).status, 2)
       assert.isFalse(Fs.existsSync(Path.join(cwd, "d")))
     })
   )

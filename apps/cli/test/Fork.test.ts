@@ -1,3 +1,4 @@
+/** `pi-sessions fork`, also compared with the forks of both Pis. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as Files from "node:fs"
@@ -43,14 +44,14 @@ describe("pi-sessions fork", () => {
     })
   )
 
-  it.live("forks at the leaf when no entry is given, and goes where it is told", () =>
+  it.live("forks at the leaf by default, and writes to --out or --session-dir", () =>
     Effect.gen(function* () {
       const { cwd } = yield* oneSession
       const run = yield* fork(cwd, "s.jsonl", "--out", "deep/new.jsonl", "--json")
       assert.strictEqual(run.status, 0, run.stderr)
-      const told = JSON.parse(run.stdout)
-      assert.deepInclude(told, { path: Path.join(cwd, "deep/new.jsonl"), at: "5e0c754d", entries: 8 })
-      assert.strictEqual(idsOf(told.path).at(-1), "5e0c754d")
+      const printed = JSON.parse(run.stdout)
+      assert.deepInclude(printed, { path: Path.join(cwd, "deep/new.jsonl"), at: "5e0c754d", entries: 8 })
+      assert.strictEqual(idsOf(printed.path).at(-1), "5e0c754d")
       const other = yield* fork(cwd, "s.jsonl", "--session-dir", "flat", "--at", "bf4e")
       assert.strictEqual(Path.dirname(other.stdout.trimEnd()), Path.join(cwd, "flat"))
       assert.deepStrictEqual(idsOf(other.stdout.trimEnd()), JEST_WAY.slice(0, 3))
@@ -59,7 +60,7 @@ describe("pi-sessions fork", () => {
     })
   )
 
-  it.live("refuses empty paths, and warns of a directory that is not there", () =>
+  it.live("refuses empty paths, and warns of a missing directory", () =>
     Effect.gen(function* () {
       const { cwd } = yield* oneSession
       for (const flag of ["--out", "--session-dir", "--cwd"]) {
@@ -69,13 +70,13 @@ describe("pi-sessions fork", () => {
       }
       const run = yield* fork(cwd, "s.jsonl", "--cwd", "/no/such/dir", "--session-dir", ".")
       assert.strictEqual(run.status, 0)
-      assert.include(run.stderr, "warning: --cwd: /no/such/dir is no directory")
+      assert.include(run.stderr, "warning: --cwd: /no/such/dir is not a directory")
       const here = yield* fork(cwd, "s.jsonl", "--cwd", ".", "--session-dir", ".")
       assert.notInclude(here.stderr, "warning")
     })
   )
 
-  it.live("puts a session of another directory where Pi keeps those of that directory", () =>
+  it.live("writes a session for another directory where Pi keeps that directory's sessions", () =>
     Effect.gen(function* () {
       const { cwd } = yield* oneSession
       const other = Path.join(cwd, "other")
@@ -96,13 +97,13 @@ describe("pi-sessions fork", () => {
         Files.writeFileSync(Path.join(cwd, "there.jsonl"), there)
         const run = yield* fork(cwd, "s.jsonl", "--out", "there.jsonl")
         assert.deepStrictEqual([run.status, run.stdout], [1, ""])
-        assert.include(run.stderr, "there.jsonl is there and holds something else; it was left as it is")
+        assert.include(run.stderr, "there.jsonl exists and holds something else; it was left as it is")
         assert.strictEqual(Files.readFileSync(Path.join(cwd, "there.jsonl"), "utf8"), there)
       }
     })
   )
 
-  it.live("exits 2 and lists what an ambiguous beginning may mean", () =>
+  it.live("exits 2 and lists the entries that an ambiguous start of an id matches", () =>
     Effect.gen(function* () {
       const { cwd } = yield* oneSession
       const run = yield* fork(cwd, "s.jsonl", "--at", "5")
@@ -134,7 +135,7 @@ describe("pi-sessions fork", () => {
   )
 })
 
-/** Entries without the ids of the labels that a fork adds, which Pi draws and we derive. */
+/** Entries without the ids of labels that a fork adds; Pi's are random, ours derived. */
 const plain = (entries: ReadonlyArray<PiModule.PiEntry>, known: ReadonlySet<string>) =>
   entries.map((entry) =>
     JSON.stringify(entry, (key, value: unknown) =>
@@ -142,7 +143,7 @@ const plain = (entries: ReadonlyArray<PiModule.PiEntry>, known: ReadonlySet<stri
     )
   )
 
-/** 0.78 leaves what stood behind a label without a parent, and the parents of its own such forks as they are. */
+/** Pi 0.78 loses the parent of an entry after a label, and keeps wrong parents of its own forks. */
 const isWholeIn078 = (path: ReadonlyArray<SessionEntry>): boolean => {
   const end = path.findLastIndex(({ type }) => type !== "label")
   return path[0]?.parentId === null && path.slice(0, Math.max(0, end)).every(({ type }) => type !== "label")
@@ -188,7 +189,7 @@ describe.each(PiVersion.versions)("a fork, beside that of Pi %s", (version) => {
   )
 
   it.live(
-    "goes on in Pi from where it was forked",
+    "continues in Pi from the fork",
     () =>
       Effect.gen(function* () {
         const pi = yield* HermeticPi.make()

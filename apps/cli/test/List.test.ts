@@ -28,7 +28,7 @@ const bench = Effect.gen(function* () {
 const paths = (sessions: ReadonlyArray<{ readonly [key: string]: unknown }>) => sessions.map(({ path }) => path)
 
 describe("list", () => {
-  it.live("prints every session, newest first, and says that there are files that are none", () =>
+  it.live("prints every session, newest first, and notes files that are not sessions", () =>
     Effect.gen(function* () {
       const { list, pi } = yield* bench
       const last = pi.usual.sessions.find(({ path }) => path.endsWith("/top.jsonl"))!
@@ -41,12 +41,12 @@ describe("list", () => {
       assert.match(lines[1] ?? "", /^019e5691-[0-9]{4} +2030-01-02 03:04 +[0-9]+ B +\/home\/ann\/work\/app$/)
       assert.strictEqual(
         stderr,
-        `note: ${pi.others.length} files are no sessions or could not be read; see them with --others\n`
+        `note: ${pi.others.length} files are no sessions or could not be read; pi-sessions list --others names them\n`
       )
     }).pipe(Effect.scoped)
   )
 
-  it.live("gives programs every session with what its header says", () =>
+  it.live("prints every session with the facts of its header as JSON", () =>
     Effect.gen(function* () {
       const { json, list, pi } = yield* bench
       const listed = yield* json("--columns", "messages,name,version,parent")
@@ -62,7 +62,7 @@ describe("list", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("filters by directory, time and name, sorts, turns round and stops", () =>
+  it.live("filters by directory, time and name, sorts, reverses and limits", () =>
     Effect.gen(function* () {
       const { json, pi } = yield* bench
       const windows = yield* json("--cwd", "C:\\Users\\ann")
@@ -110,7 +110,7 @@ describe("list", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("shows what the index knows where it is current", () =>
+  it.live("shows facts of the index while they are current", () =>
     Effect.gen(function* () {
       const { list, pi } = yield* bench
       const refreshed = yield* call(["index", "refresh"], pi.home, false, pi.usual.variables)
@@ -123,7 +123,7 @@ describe("list", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("gives programs the same with an index as without, and what the index knows besides", () =>
+  it.live("prints the same JSON with an index as without, plus the facts of the index", () =>
     Effect.gen(function* () {
       const { json, pi } = yield* bench
       const before = yield* json()
@@ -138,7 +138,7 @@ describe("list", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("lists what is no session, and Pi's other stores", () =>
+  it.live("lists files that are not sessions, and Pi's other files", () =>
     Effect.gen(function* () {
       const { list, pi } = yield* bench
       const others = (yield* list("--others")).stdout.trimEnd().split("\n")
@@ -156,7 +156,7 @@ describe("list", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("ends with 2 and says why where nothing matches or the call is wrong", () =>
+  it.live("exits 2 and says why if nothing matches or the call is wrong", () =>
     Effect.gen(function* () {
       const { list, pi } = yield* bench
       const wrong: ReadonlyArray<readonly [ReadonlyArray<string>, string]> = [
@@ -168,8 +168,8 @@ describe("list", () => {
         [["--others", "--sessions", pi.usual.sessions[0]!.path], "every file is a session"],
         [["--others", "--json", "--sessions", pi.usual.sessions[0]!.path], "every file is a session"],
         [["--columns", "id,colour"], 'there is no column "colour"'],
-        [["--since", "soon"], '"soon" is no point in time'],
-        [["--since", "2026-02-31"], '"2026-02-31" is no point in time'],
+        [["--since", "soon"], '"soon" is not a time'],
+        [["--since", "2026-02-31"], '"2026-02-31" is not a time'],
         [["--limit", "0"], "--limit must be 1 or more"],
         [["--json", "--ndjson"], "give one of them"]
       ]

@@ -1,4 +1,4 @@
-/** `pi-sessions index`: what it says and how it ends. */
+/** `pi-sessions index`: output and exit statuses. */
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import { assert, describe, it } from "@effect/vitest"
@@ -17,7 +17,7 @@ const bench = Effect.gen(function* () {
 })
 
 describe("index", () => {
-  it.live("makes an index for each place that holds sessions, and tells how much of it is current", () =>
+  it.live("makes an index for each place of sessions, and prints how many rows are current", () =>
     Effect.gen(function* () {
       const { file, index, pi, sessions } = yield* bench
       const settingsDir = Path.join(pi.home, "from settings")
@@ -55,7 +55,7 @@ describe("index", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("says that an index is damaged, goes on without it, and makes it anew", () =>
+  it.live("warns of a damaged index, works without it, and makes a new one", () =>
     Effect.gen(function* () {
       const { file, index, pi, sessions } = yield* bench
       Fs.writeFileSync(file, "no database, but long enough to be looked at as one".repeat(100))
@@ -71,7 +71,7 @@ describe("index", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("fails where the index cannot be written, and ends with 2 where there is nothing to index", () =>
+  it.live("fails if the index cannot be written, and exits 2 if there is nothing to index", () =>
     Effect.gen(function* () {
       const { file, index, pi } = yield* bench
       Fs.mkdirSync(file)

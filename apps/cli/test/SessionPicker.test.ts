@@ -1,3 +1,4 @@
+/** The choice of a session at a terminal, and the error without one. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as Files from "node:fs"
@@ -9,7 +10,7 @@ import * as SessionPicker from "../src/SessionPicker.ts"
 import * as PseudoTerminal from "./support/pseudoTerminal.ts"
 import { fixtures } from "./support/storeFolder.ts"
 
-/** A home with three sessions of different ages; Pi's environment says where they are. */
+/** A home with three sessions of different ages, in the place of Pi's environment. */
 const home = Effect.gen(function* () {
   const cwd = yield* temporaryFolder
   const sessions = Path.join(cwd, ".pi/agent/sessions/--x--")
@@ -42,7 +43,7 @@ describe.skipIf(PseudoTerminal.missing !== undefined)("without a session, at a t
     return { ...run, stdout: Files.readFileSync(stdoutTo, "utf8") }
   })
 
-  it.live("the newest is chosen with enter; the list is on stderr, the result alone on stdout", () =>
+  it.live("enter chooses the newest; the list is on stderr, only the result on stdout", () =>
     Effect.gen(function* () {
       const { screen, status, stdout } = yield* at([{ after: PROMPT, keys: "\r" }])
       assert.strictEqual(status, 0, screen)
@@ -53,7 +54,7 @@ describe.skipIf(PseudoTerminal.missing !== undefined)("without a session, at a t
     })
   )
 
-  it.live("another with the arrows, or by typing a part of its name", () =>
+  it.live("arrows, or a part of its name, choose another", () =>
     Effect.gen(function* () {
       const down = yield* at([
         { after: PROMPT, keys: `${DOWN}${DOWN}` },
@@ -68,7 +69,7 @@ describe.skipIf(PseudoTerminal.missing !== undefined)("without a session, at a t
     })
   )
 
-  it.live("leaving with escape or control-C exits 130, with nothing on stdout", () =>
+  it.live("escape and control-C exit 130, with nothing on stdout", () =>
     Effect.gen(function* () {
       for (const keys of ["\u001b", "\u0003"]) {
         const { screen, status, stdout } = yield* at([{ after: PROMPT, keys }])
@@ -104,7 +105,7 @@ describe("the names in the list", () => {
 })
 
 describe("without a session and without a terminal", () => {
-  it.live("the newest are named, and it exits 2", () =>
+  it.live("the error names the newest, with exit 2", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       Files.mkdirSync(Path.join(cwd, ".pi"))

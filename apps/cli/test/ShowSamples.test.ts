@@ -1,3 +1,4 @@
+/** `pi-sessions show --as`: samples beside the timeline, compared with `extract`. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as Files from "node:fs"
@@ -11,7 +12,7 @@ import { fixtures } from "./support/storeFolder.ts"
 
 const MODEL = Path.join(fixtures, "models/chatml-marked")
 
-/** Every line that a run of extract wrote, in any of its files. */
+/** Every line that extract wrote, of all files. */
 const written = (out: string): ReadonlySet<string> =>
   new Set(
     Files.readdirSync(out)
@@ -35,7 +36,7 @@ describe("pi-sessions show --as", () => {
           entry("c", "b", '{"role":"assistant","content":[{"type":"text","text":"yo"}],"stopReason":"stop"}')
         ].join("")
       )
-      // Arguments of a call alone are left out.
+      // Only the arguments of the call are left out.
       const called = `[{"type":"toolCall","id":"x","name":"bash","arguments":${deep}}]`
       Files.writeFileSync(
         Path.join(sessions, "called.jsonl"),
@@ -47,7 +48,7 @@ describe("pi-sessions show --as", () => {
       )
       const made = yield* run("extract", "--sessions", "sessions/called.jsonl", "--json", "--out", "out")
       assert.deepInclude(JSON.parse(made.stdout).total, { samples: 1, dropped: { invalid_arguments: 1 } }, made.stderr)
-      // Of a declared tool the name and the description stay.
+      // The name and description of a declared tool stay.
       const shown = yield* run("show", "sessions/deep.jsonl", "--as", "messages", "--json")
       assert.strictEqual(shown.status, 0, shown.stderr)
       assert.include(shown.stdout, "bash", "the tool is declared")
@@ -94,11 +95,11 @@ describe("pi-sessions show --as", () => {
     )
   }
 
-  it.live("prints the very lines that extract writes for that session, in every format", () =>
+  it.live("prints the lines that extract writes for that session, in every format", () =>
     Effect.gen(function* () {
       const { cwd, run } = yield* SessionHome.make
       let lines = 0
-      // Parquet holds no lines; what stands in it is made of them by tests of its own.
+      // Parquet has no lines; its own tests check its content.
       for (const format of FormatName.literals.filter((name) => name !== "pi" && name !== "parquet")) {
         for (const name of ["secrets", "project/branches", "project/compacted", "gt/witness-patrol"]) {
           const file = `sessions/${name}.jsonl`
@@ -124,7 +125,7 @@ describe("pi-sessions show --as", () => {
     })
   )
 
-  it.live("gives programs the fate of every entry", () =>
+  it.live("prints the fate of every entry as JSON", () =>
     Effect.gen(function* () {
       const { run } = yield* SessionHome.make
       const { stdout } = yield* run("show", "sessions/secrets.jsonl", "--as", "messages", "--json")
@@ -153,14 +154,14 @@ describe("pi-sessions show --as", () => {
     })
   )
 
-  it.live("exits 2 where flags of samples have no format, or two forms are asked for", () =>
+  it.live("exits 2 for flags of samples without a format, and for two forms of output", () =>
     Effect.gen(function* () {
       const { run } = yield* SessionHome.make
       const wrong: ReadonlyArray<readonly [args: ReadonlyArray<string>, message: RegExp]> = [
-        [["--branches", "all"], /--branches is about samples; say of which format with --as/],
+        [["--branches", "all"], /--branches is about samples; choose their format with --as/],
         [["--no-redact"], /--no-redact is about samples/],
         [["--max-tokens", "9"], /--max-tokens is about samples/],
-        [["--as", "messages", "--raw"], /--ndjson prints the lines of the samples/],
+        [["--as", "messages", "--raw"], /--ndjson prints the samples' lines/],
         [["--as", "messages", "--max-tokens", "0"], /--max-tokens must be 1 or more/],
         [["--as", "tokens"], /--as tokens needs --tokenizer DIR/],
         [["--as", "tokens", "--tokenizer", "nowhere"], /--tokenizer: .*nowhere/],
@@ -189,7 +190,7 @@ describe("pi-sessions show --as", () => {
       assert.include(painted, "\u001b[31m-  \u001b[0m")
       const visible = painted.replaceAll("\u001b", "^")
       assert.match(visible, /\^\[32m {2}~ The token is \^\[0m\^\[35m\[REDACTED:github-pat:\d+\]\^\[0m/)
-      // What is only read has no colour of its own.
+      // Context has no colour.
       assert.match(visible, /\r\n {2}Push with \^\[35m\[REDACTED/)
       const plain = yield* screen({ NO_COLOR: "1" })
       assert.notInclude(plain, "\u001b[")

@@ -1,3 +1,4 @@
+/** `pi-sessions stats`: tables, Markdown and JSON, compared with the report of `extract`. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import * as Files from "node:fs"
@@ -30,7 +31,7 @@ describe("pi-sessions stats", () => {
     )
   }
 
-  it.live("keeps to its columns whatever names there are", () =>
+  it.live("fits names of any length and script into its columns", () =>
     Effect.gen(function* () {
       const { run, sessions } = yield* SessionHome.make
       const rig = "\u65e5\u672c\u8a9e\u306e\u9577\u3044\u540d\u524d".repeat(6)
@@ -44,7 +45,7 @@ describe("pi-sessions stats", () => {
     })
   )
 
-  it.live("writes Markdown for a card, and one table where one is asked for", () =>
+  it.live("writes Markdown for a card, and only the table of --by", () =>
     Effect.gen(function* () {
       const { run } = yield* SessionHome.make
       const { stdout } = yield* run("stats", "--sessions", "sessions", "--md")
@@ -56,7 +57,7 @@ describe("pi-sessions stats", () => {
         "the week alone"
       )
       assert.include(one.stdout, "2026-W10")
-      // Days are many and projects are paths: in text and Markdown they are shown only if asked for.
+      // Text and Markdown show days and projects only on request.
       for (const form of ["--md", "--width=120"]) {
         const usual = yield* run("stats", "--sessions", "sessions", form)
         assert.notMatch(usual.stdout, /by day|\| day|by project|\| project|\/home/)
@@ -71,7 +72,7 @@ describe("pi-sessions stats", () => {
     })
   )
 
-  it.live("agrees with the report of extract in every number, whatever is selected", () =>
+  it.live("agrees with the report of extract in every number, for every selection", () =>
     Effect.gen(function* () {
       const { cwd, run } = yield* SessionHome.make
       const selections: ReadonlyArray<ReadonlyArray<string>> = [
@@ -114,7 +115,7 @@ describe("pi-sessions stats", () => {
           },
           name
         )
-        // All that were asked for are counted, also those that gave no sample.
+        // All selected sessions are counted, also those without a sample.
         const asked_for = report.rows.filter(
           ({ outcome }) => !["not_selected", "out_of_time", "not_a_session", "unreadable"].includes(outcome)
         )
@@ -145,7 +146,7 @@ describe("pi-sessions stats", () => {
     })
   )
 
-  it.live("says how many samples fit: as many as extract keeps when it drops the others", () =>
+  it.live("counts as fitting the samples that extract keeps with --overflow drop", () =>
     Effect.gen(function* () {
       const { run } = yield* SessionHome.make
       const sessions = ["--sessions", "sessions", "--branches", "all"]
@@ -162,7 +163,7 @@ describe("pi-sessions stats", () => {
     })
   )
 
-  it.live("counts sessions that extraction leaves out, and what forks copied", () =>
+  it.live("counts sessions that extract leaves out, and entries that forks copied", () =>
     Effect.gen(function* () {
       const { run } = yield* SessionHome.make
       const { extract, sessions } = decodeStats((yield* run("stats", "--sessions", "sessions", "--json")).stdout)
@@ -183,15 +184,15 @@ describe("pi-sessions stats", () => {
     })
   )
 
-  it.live("exits 2 and says what to do where nothing matches or the call is wrong", () =>
+  it.live("exits 2 and says what to do if nothing matches or the call is wrong", () =>
     Effect.gen(function* () {
       const { run } = yield* SessionHome.make
       const wrong: ReadonlyArray<readonly [args: ReadonlyArray<string>, message: RegExp]> = [
         [["--sessions", ""], /--sessions is empty/],
         [["--sessions", "sessions", "--rig", "nowhere"], /none of \d+ sessions matches --rig nowhere; rigs found: /],
-        [["--sessions", "sessions", "--json", "--md"], /--json and --md are two forms/],
+        [["--sessions", "sessions", "--json", "--md"], /--json and --md exclude each other/],
         [["--sessions", "sessions", "--max-tokens", "0"], /--max-tokens must be 1 or more/],
-        [["--sessions", "sessions", "--since", "soon"], /--since: "soon" is no point in time/],
+        [["--sessions", "sessions", "--since", "soon"], /--since: "soon" is not a time/],
         [["--sessions", "sessions", "--model", ""], /--model is empty/],
         [
           ["--sessions", "sessions", "--model", "nobody"],

@@ -1,3 +1,4 @@
+/** `pi-sessions store verify`, `checkpoint`, `stat` and `export`. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as Files from "node:fs"
@@ -10,7 +11,7 @@ import { branches, fixtures, flipByte, oneSession, store, writing } from "./supp
 const added = SessionEntry.make({ type: "custom", id: "added001", parentId: null, customType: "t" })
 
 describe("pi-sessions store verify", () => {
-  it.live("exits 0 when all is sound, and 1 with each finding's invariant, file and byte", () =>
+  it.live("exits 0 if all is sound, and 1 with invariant, file and byte of each finding", () =>
     Effect.gen(function* () {
       const { container, cwd } = yield* oneSession
       Files.mkdirSync(Path.join(cwd, "more"))
@@ -34,7 +35,7 @@ describe("pi-sessions store verify", () => {
     })
   )
 
-  it.live("finds stores that lost their manifest, their marker's meaning, or all of it", () =>
+  it.live("finds stores without a manifest, with a wrong marker, and without files", () =>
     Effect.gen(function* () {
       const { container, cwd, id } = yield* oneSession
       yield* store(cwd, "migrate", ".")
@@ -45,7 +46,7 @@ describe("pi-sessions store verify", () => {
       const without = yield* store(cwd, "verify", ".")
       assert.strictEqual(without.status, 1)
       assert.include(without.stdout, manifest)
-      // What lies in it is no session still.
+      // The container's files are still not sessions.
       const { sessions } = JSON.parse((yield* store(cwd, "migrate", ".", "--json")).stdout)
       assert.strictEqual(sessions.length, 1)
       Files.writeFileSync(manifest, kept)
@@ -65,7 +66,7 @@ describe("pi-sessions store verify", () => {
     })
   )
 
-  it.live("exits 2 and says what it found where there is no store", () =>
+  it.live("exits 2 and says what it found if there is no store", () =>
     Effect.gen(function* () {
       const { cwd } = yield* oneSession
       for (const verb of ["verify", "checkpoint", "stat"]) {
@@ -79,7 +80,7 @@ describe("pi-sessions store verify", () => {
     })
   )
 
-  it.live("fails for what is not there, and does the rest", () =>
+  it.live("fails for missing paths, and verifies the others", () =>
     Effect.gen(function* () {
       const { cwd } = yield* oneSession
       yield* store(cwd, "migrate", ".")
@@ -91,17 +92,17 @@ describe("pi-sessions store verify", () => {
 })
 
 describe("pi-sessions store checkpoint", () => {
-  it.live("checkpoints what was appended, once, and says what it mended", () =>
+  it.live("checkpoints appended entries once, and prints repairs", () =>
     Effect.gen(function* () {
       const { container, cwd, location } = yield* oneSession
       yield* store(cwd, "migrate", ".")
       yield* writing(location, (writer) => writer.append(added))
-      // As a kill in the middle of an append leaves it.
+      // The state after a kill in the middle of an append.
       Files.appendFileSync(Path.join(container, "segments/0000000000000002.seg"), '{"schema":"pi.sess')
       const first = yield* store(cwd, "checkpoint", "s.jsonl")
       assert.strictEqual(first.status, 0, first.stderr)
       assert.match(first.stdout, /^checkpoint +number +entries +state +store\nwritten +2 +\d+ +CHECKPOINTED +/)
-      assert.match(first.stderr, new RegExp(`mended: ${container}: segment 2: bytes \\d+ to \\d+ cut off`))
+      assert.match(first.stderr, new RegExp(`repaired: ${container}: segment 2: bytes \\d+ to \\d+ cut off`))
       const second = yield* store(cwd, "checkpoint", ".", "--json")
       assert.strictEqual(second.stderr, "")
       assert.deepInclude(JSON.parse(second.stdout).stores[0], { outcome: "already", checkpoint: 2, repairs: [] })
@@ -122,7 +123,7 @@ describe("pi-sessions store checkpoint", () => {
           }
           const json = JSON.parse((yield* store(cwd, "checkpoint", "s.jsonl", "--json")).stdout)
           assert.deepInclude(json.failed[0], { why: "StoreLocked" })
-          // Reading needs no lock, nor does it to say that a session is migrated.
+          // Reading needs no lock, and neither does the report that a session is migrated.
           for (const verb of ["migrate", "verify", "stat", "export"]) {
             assert.strictEqual((yield* store(cwd, verb, "s.jsonl")).status, 0, verb)
           }
@@ -131,7 +132,7 @@ describe("pi-sessions store checkpoint", () => {
     })
   )
 
-  it.live("passes over stores of a directory that were rolled back, and refuses one that is named", () =>
+  it.live("skips rolled-back stores in a directory, and refuses one that is named", () =>
     Effect.gen(function* () {
       const { container, cwd } = yield* oneSession
       yield* store(cwd, "migrate", ".")
@@ -147,7 +148,7 @@ describe("pi-sessions store checkpoint", () => {
 })
 
 describe("pi-sessions store stat", () => {
-  it.live("tells of one store a line each, of many in a table, and all of it as JSON", () =>
+  it.live("prints one store as lines, several as a table, and all facts as JSON", () =>
     Effect.gen(function* () {
       const { container, cwd, id, location } = yield* oneSession
       const size = Files.statSync(branches).size
@@ -189,7 +190,7 @@ describe("pi-sessions store stat", () => {
 })
 
 describe("pi-sessions store export", () => {
-  it.live("gives the session's bytes, to stdout and to a new file, and never overwrites one", () =>
+  it.live("writes the session's bytes to stdout or a new file, and never overwrites a file", () =>
     Effect.gen(function* () {
       const { container, cwd } = yield* oneSession
       const original = Files.readFileSync(branches, "utf8")
@@ -233,7 +234,7 @@ describe("pi-sessions store export", () => {
       const run = yield* store(cwd, "export", container, "--out", "out.jsonl")
       assert.deepStrictEqual([run.status, run.stdout], [1, ""])
       assert.include(run.stderr, "pi-sessions store verify")
-      // Whether the file is there is asked before the work.
+      // The file is checked before the work.
       const early = yield* store(cwd, "export", container, "--out", "s.jsonl")
       assert.include(early.stderr, "exists; nothing was written")
       assert.deepStrictEqual(
@@ -243,7 +244,7 @@ describe("pi-sessions store export", () => {
     })
   )
 
-  it.live("takes a session that has no store too, but not a directory, or --json to stdout", () =>
+  it.live("exports a session without a store, and refuses a directory, and --json to stdout", () =>
     Effect.gen(function* () {
       const { cwd } = yield* oneSession
       assert.strictEqual((yield* store(cwd, "export", "s.jsonl")).stdout, Files.readFileSync(branches, "utf8"))
@@ -263,7 +264,7 @@ describe("pi-sessions store export", () => {
 })
 
 describe("pi-sessions extract, of stores", () => {
-  it.live("finds a migrated session once, and takes from it what it takes from the file", () =>
+  it.live("finds a migrated session once, and makes the same samples as from its file", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       const sessions = Path.join(cwd, "sessions")

@@ -1,3 +1,4 @@
+/** `pi-sessions store migrate`, `rollback` and `activate`. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import * as Files from "node:fs"
@@ -9,7 +10,7 @@ import { call } from "./support/callCli.ts"
 import { branches, fixtures, line, oneSession, store, writing } from "./support/storeFolder.ts"
 
 describe("pi-sessions store migrate", () => {
-  it.live("migrates what is sound in a directory, names what is damaged, and says what was migrated before", () =>
+  it.live("migrates sound sessions of a directory, names damaged ones, and reports earlier migrations", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       const at = (name: string) => Path.join(cwd, "sessions", name)
@@ -49,7 +50,7 @@ describe("pi-sessions store migrate", () => {
     })
   )
 
-  it.live("shows how far it is where stderr is a terminal, and only there", () =>
+  it.live("shows progress only if stderr is a terminal", () =>
     Effect.gen(function* () {
       const { cwd } = yield* oneSession
       const bytes = Files.statSync(branches).size.toLocaleString("en-US")
@@ -76,7 +77,7 @@ describe("pi-sessions store migrate", () => {
     })
   )
 
-  it.live("warns when the source of a migrated session was rewritten, also at its size, and at a rollback", () =>
+  it.live("warns when the source of a migrated session was rewritten, also with the same size, and at a rollback", () =>
     Effect.gen(function* () {
       const { cwd, file } = yield* oneSession
       yield* store(cwd, "migrate", "s.jsonl")
@@ -91,11 +92,11 @@ describe("pi-sessions store migrate", () => {
     })
   )
 
-  it.live("does an interrupted migration anew", () =>
+  it.live("repeats an interrupted migration", () =>
     Effect.gen(function* () {
       const { cwd, container } = yield* oneSession
       yield* store(cwd, "migrate", "s.jsonl")
-      // As a kill before the cutover leaves it.
+      // The state after a kill before the cutover.
       Files.renameSync(container, `${container}.staging-1`)
       Files.rmSync(container.replace(/\.v2$/, ".active.json"))
       const run = yield* store(cwd, "migrate", ".")
@@ -105,11 +106,11 @@ describe("pi-sessions store migrate", () => {
     })
   )
 
-  it.live("does a migration anew that was interrupted right before its cutover, and counts its session once", () =>
+  it.live("repeats a migration that was interrupted right before its cutover, and counts its session once", () =>
     Effect.gen(function* () {
       const { cwd, container } = yield* oneSession
       yield* store(cwd, "migrate", "s.jsonl")
-      // As a kill right before the marker was moved leaves it.
+      // The state after a kill right before the marker was moved.
       const ledger = Path.join(container, "migrations/ledger.jsonl")
       const events = Files.readFileSync(ledger, "utf8").split("\n")
       Files.writeFileSync(ledger, `${events.slice(0, 3).join("\n")}\n`)
@@ -127,7 +128,7 @@ describe("pi-sessions store migrate", () => {
     })
   )
 
-  it.live("leaves a container that lost its marker where it is, and activate makes it the active store again", () =>
+  it.live("keeps a container without its marker; activate makes it the active store again", () =>
     Effect.gen(function* () {
       const { container, cwd, file, location } = yield* oneSession
       yield* store(cwd, "migrate", "s.jsonl")
@@ -154,7 +155,7 @@ describe("pi-sessions store migrate", () => {
       assert.include((yield* store(cwd, "activate", container)).stderr, "nothing to do")
       assert.strictEqual((yield* store(cwd, "activate", "s.jsonl")).status, 2)
 
-      // One that was moved aside can still be read.
+      // A container that was moved aside can still be read.
       const aside = `${container}.retired-1`
       Files.renameSync(container, aside)
       Files.rmSync(marker)
@@ -169,11 +170,11 @@ describe("pi-sessions store migrate", () => {
     })
   )
 
-  it.live("undoes a cutover that was not finished, and does it anew", () =>
+  it.live("undoes an unfinished cutover, and repeats it", () =>
     Effect.gen(function* () {
       const { cwd, container } = yield* oneSession
       yield* store(cwd, "migrate", "s.jsonl")
-      // As a kill right after the marker was moved leaves it.
+      // The state after a kill right after the marker was moved.
       const ledger = Path.join(container, "migrations/ledger.jsonl")
       const events = Files.readFileSync(ledger, "utf8").split("\n")
       Files.writeFileSync(ledger, `${events.slice(0, 3).join("\n")}\n`)
@@ -186,7 +187,7 @@ describe("pi-sessions store migrate", () => {
     })
   )
 
-  it.live("never lets another file of a session take the place of its active store", () =>
+  it.live("never replaces the active store of a session by another file of it", () =>
     Effect.gen(function* () {
       const { cwd, file, id, location } = yield* oneSession
       yield* store(cwd, "migrate", "s.jsonl")
@@ -215,7 +216,7 @@ describe("pi-sessions store migrate", () => {
     })
   )
 
-  it.live("refuses an id that would lead out of the directory", () =>
+  it.live("refuses an id that points out of the directory", () =>
     Effect.gen(function* () {
       const { cwd, file, id } = yield* oneSession
       Files.mkdirSync(Path.join(cwd, "in"))
@@ -227,7 +228,7 @@ describe("pi-sessions store migrate", () => {
     })
   )
 
-  it.live("puts the container beside the file that a link leads to", () =>
+  it.live("writes the container beside the target of a link", () =>
     Effect.gen(function* () {
       const { cwd, container } = yield* oneSession
       Files.mkdirSync(Path.join(cwd, "links"))
@@ -238,7 +239,7 @@ describe("pi-sessions store migrate", () => {
     })
   )
 
-  it.live("exits 2 and says what it found when nothing matches", () =>
+  it.live("exits 2 and says what it found if nothing matches", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       Files.writeFileSync(Path.join(cwd, "fox.jsonl"), "the quick brown fox\n")
@@ -255,7 +256,7 @@ describe("pi-sessions store migrate", () => {
 })
 
 describe("pi-sessions store, between formats", () => {
-  it.live("goes to SQLite and back, and keeps every byte", () =>
+  it.live("converts to SQLite and back, and keeps every byte", () =>
     Effect.gen(function* () {
       const { cwd, container, id } = yield* oneSession
       yield* store(cwd, "migrate", "s.jsonl")
@@ -265,7 +266,7 @@ describe("pi-sessions store, between formats", () => {
       const exported = yield* store(cwd, "export", `${id}.active.json`)
       assert.strictEqual(exported.stdout, Files.readFileSync(branches, "utf8"))
 
-      // The session's active store is taken, whatever its format is.
+      // The session's active store is used, in any format.
       const again = JSON.parse((yield* store(cwd, "migrate", ".", "--json")).stdout)
       assert.deepStrictEqual(again.summary, { migrated: 1, superseded: 1 })
       assert.deepInclude(again.sessions[1], { path, outcome: "migrated" })
@@ -293,7 +294,7 @@ describe("pi-sessions store, between formats", () => {
 })
 
 describe("pi-sessions store rollback", () => {
-  it.live("prints the path of the file that is active now, also the second time", () =>
+  it.live("prints the path of the active file, also the second time", () =>
     Effect.gen(function* () {
       const { cwd, file } = yield* oneSession
       yield* store(cwd, "migrate", "s.jsonl")
@@ -306,7 +307,7 @@ describe("pi-sessions store rollback", () => {
     })
   )
 
-  it.live("writes the session again where the file that it wrote is gone", () =>
+  it.live("writes the session again if its file is gone", () =>
     Effect.gen(function* () {
       const { cwd, location } = yield* oneSession
       yield* store(cwd, "migrate", "s.jsonl")
@@ -323,7 +324,7 @@ describe("pi-sessions store rollback", () => {
       assert.strictEqual(again.status, 0, again.stderr)
       assert.isTrue(Files.readFileSync(again.stdout.trimEnd()).equals(held))
       assert.strictEqual((yield* store(cwd, "verify", ".")).status, 0)
-      // Where nothing is left to write it from, that is no success either.
+      // Without any source, the rollback fails.
       Files.rmSync(again.stdout.trimEnd())
       Files.rmSync(Path.join(cwd, `${location.sessionId}.v2`), { recursive: true })
       for (const verb of ["rollback", "verify"]) {

@@ -1,4 +1,4 @@
-/** Tables hold words of sessions: none of them may steer the terminal or push its column aside. */
+/** Tables escape texts of sessions, and keep columns aligned. */
 import { assert, describe, it } from "@effect/vitest"
 import * as TerminalText from "@pi-sessions/report/TerminalText"
 import * as Table from "../src/print/Table.ts"

@@ -1,3 +1,4 @@
+/** `pi-sessions tree`: drawing and JSON. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { call } from "./support/callCli.ts"
@@ -31,7 +32,7 @@ describe("pi-sessions tree", () => {
     })
   )
 
-  it.live("draws with ASCII, every entry, as wide as asked", () =>
+  it.live("draws every entry with ASCII, cut to --width", () =>
     Effect.gen(function* () {
       const { stdout } = yield* tree(branches, "--ascii", "--all", "--width", "36")
       const lines = stdout.trimEnd().split("\n")
@@ -44,15 +45,12 @@ describe("pi-sessions tree", () => {
     })
   )
 
-  it.live("says on stderr where damage is told", () =>
+  it.live("warns of damage on stderr", () =>
     Effect.gen(function* () {
       const run = yield* tree("damaged/cycle.jsonl")
       assert.strictEqual(run.status, 0)
       assert.include(run.stdout, "! the parents of this entry lead back to it")
-      assert.match(
-        run.stderr,
-        /^warning: something is wrong with the file \(1 finding\); see pi-sessions doctor .*cycle\.jsonl\n$/
-      )
+      assert.match(run.stderr, /^warning: the file is damaged \(1 finding\); see pi-sessions doctor .*cycle\.jsonl\n$/)
     })
   )
 

@@ -35,7 +35,7 @@ Who wrote it?<|im_end|>
 `
 
 describe("pi-sessions validate --model", () => {
-  it.live("prints what is found again, exact lengths, and a sample with its mask in brackets", () =>
+  it.live("prints found answers, exact lengths, and a sample with its mask in brackets", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       yield* extract(cwd, "--branches", "all")
@@ -66,7 +66,7 @@ The file does not say.<|im_end|>⟧
     })
   )
 
-  it.live("fails where an answer cannot be learnt so, and says what to do about it", () =>
+  it.live("fails if an answer cannot be learnt, and says what to do", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       yield* call(["extract", "--sessions", Path.join(fixtures, "sessions"), "--out", Path.join(cwd, "out")], cwd)
@@ -85,7 +85,7 @@ The file does not say.<|im_end|>⟧
     })
   )
 
-  it.live("takes no call that makes no sense", () =>
+  it.live("refuses invalid calls", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       yield* extract(cwd, "--format", "sharegpt")
@@ -93,8 +93,8 @@ The file does not say.<|im_end|>⟧
         [["--show", "1"], "--show needs --model DIR"],
         [["--max-tokens", "1"], "--max-tokens needs --model DIR"],
         [["--model", "nowhere"], "--model: CWD/nowhere: tokenizer.json cannot be read: no such file or directory"],
-        [["--model", model("one-call"), "--show", "0"], "--show counts from 1"],
-        [["--model", model("one-call")], "--model: lines of sharegpt are no chat messages that a template renders"]
+        [["--model", model("one-call"), "--show", "0"], "--show must be 1 or more"],
+        [["--model", model("one-call")], "--model: lines of sharegpt have no chat messages for a template"]
       ] as const) {
         const { status, stderr, stdout } = yield* validate(cwd, ...args)
         assert.deepStrictEqual([status, stdout], [2, ""], issue)
@@ -103,7 +103,7 @@ The file does not say.<|im_end|>⟧
     })
   )
 
-  it.live.skipIf(missing !== undefined)("colours what is learnt at a terminal, which nothing in it can steer", () =>
+  it.live.skipIf(missing !== undefined)("colours learnt text at a terminal, and escapes control characters", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       const lines = [
@@ -125,7 +125,7 @@ The file does not say.<|im_end|>⟧
 })
 
 describe("pi-sessions extract --tokenizer", () => {
-  it.live("writes tokens that are this model's", () =>
+  it.live("writes tokens of this model", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       const without = yield* extract(cwd, "--format", "tokens")
@@ -138,15 +138,15 @@ describe("pi-sessions extract --tokenizer", () => {
       assert.include(mine.stdout, "⟦The file does not say.<|turn|>⟧")
       const others = yield* validate(cwd, "--model", model("drops-thinking"))
       assert.strictEqual(others.status, 1)
-      assert.include(others.stderr, "these are no tokens of this model")
-      // What the dataset says of itself names no directory of this machine.
+      assert.include(others.stderr, "the tokens are of another tokenizer")
+      // The dataset names no directory of this machine.
       for (const name of Fs.readdirSync(Path.join(cwd, "out"))) {
         assert.notInclude(Fs.readFileSync(Path.join(cwd, "out", name), "utf8"), fixtures + "/models", name)
       }
     })
   )
 
-  it.live("keeps a budget in its own tokens", () =>
+  it.live("limits samples by tokens of this model", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       const budget = ["--max-tokens", "400", "--overflow", "window"]

@@ -1,3 +1,4 @@
+/** `pi-sessions view`: the written file, the server, the browser, marks. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { spawn } from "node:child_process"
@@ -7,6 +8,7 @@ import * as process from "node:process"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import { call } from "./support/callCli.ts"
 import { fixtures } from "./support/storeFolder.ts"
+import { MAIN } from "./support/program.ts"
 
 const built = Path.join(import.meta.dirname, "../../../packages/viewer/dist/page/view.js")
 const isBuilt = Files.existsSync(built)
@@ -16,7 +18,7 @@ const token = ["ghp", "q8Zr2mXw7KcVt4LsBy9NpEa3JdHf6UgR1oTi"].join("_")
 const TIME = "2026-01-05T10:00:00.000Z"
 const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
-/** A session with a secret, a picture, and what could end a script. */
+/** A session with a secret, a picture, and a text that could end a script. */
 const put = (cwd: string, name = "s.jsonl", id = "11111111-2222-4333-8444-555555555555"): string => {
   const message = (entry: string, parentId: string | null, role: string, text: string) => ({
     type: "message",
@@ -48,7 +50,7 @@ const answersOf = (html: string): { readonly [address: string]: unknown } => {
 }
 
 describe.skipIf(!isBuilt)("pi-sessions view --out", () => {
-  it.live("writes one file that holds all of it, redacted, and in which nothing can end the data", () =>
+  it.live("writes one redacted file with all answers, whose texts cannot end the data", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       put(cwd)
@@ -67,7 +69,7 @@ describe.skipIf(!isBuilt)("pi-sessions view --out", () => {
     })
   )
 
-  it.live("puts secrets and pictures in only where that is asked for", () =>
+  it.live("includes secrets and pictures only on request", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       put(cwd)
@@ -82,7 +84,7 @@ describe.skipIf(!isBuilt)("pi-sessions view --out", () => {
     })
   )
 
-  it.live("replaces its own file and no other, and leaves what it shows as it was", () =>
+  it.live("replaces only its own file, and does not change the sessions", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       const file = put(cwd)
@@ -90,7 +92,7 @@ describe.skipIf(!isBuilt)("pi-sessions view --out", () => {
       Files.writeFileSync(Path.join(cwd, "mine.html"), "<p>mine</p>")
       const refused = yield* call(["view", ".", "--out", "mine.html"], cwd)
       assert.strictEqual(refused.status, 2)
-      assert.include(refused.stderr, "this command did not write")
+      assert.include(refused.stderr, "was not written by this command")
       assert.strictEqual(Files.readFileSync(Path.join(cwd, "mine.html"), "utf8"), "<p>mine</p>")
       for (let at = 0; at < 2; at++)
         assert.strictEqual((yield* call(["view", ".", "--out", "out.html"], cwd)).status, 0)
@@ -98,7 +100,7 @@ describe.skipIf(!isBuilt)("pi-sessions view --out", () => {
     })
   )
 
-  it.live("writes no file in which no session would be, and exits 1", () =>
+  it.live("writes no file without a session, and exits 1", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       Files.truncateSync(put(cwd), (48 << 20) + 1)
@@ -109,7 +111,7 @@ describe.skipIf(!isBuilt)("pi-sessions view --out", () => {
     })
   )
 
-  it.live("shows a dataset with the sessions that are named beside it", () =>
+  it.live("shows a dataset with the sessions of --sessions", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       const sessions = Path.join(fixtures, "sessions")
@@ -136,7 +138,7 @@ describe.skipIf(!isBuilt)("pi-sessions view --out", () => {
 })
 
 describe("pi-sessions view", () => {
-  it.live("says what is wrong with a call, and exits 2", () =>
+  it.live("refuses a wrong call with exit 2", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       const wrong: ReadonlyArray<readonly [ReadonlyArray<string>, RegExp]> = [
@@ -145,7 +147,7 @@ describe("pi-sessions view", () => {
         [["view", "--sessions", "gone"], /no such file or directory/u],
         [["view", ""], /is empty/u],
         [["view", ".", "--out", ""], /--out is empty/u],
-        [["view", ".", "--port", "70000"], /--port 70000: a port is a number up to 65535/u]
+        [["view", ".", "--port", "70000"], /--port 70000: a port is a number from 0 to 65535/u]
       ]
       for (const [args, message] of wrong) {
         const { status, stderr, stdout } = yield* call(args, cwd)
@@ -160,8 +162,7 @@ describe("pi-sessions view", () => {
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       put(cwd)
-      const main = Path.join(import.meta.dirname, "../src/main.ts")
-      const server = spawn(process.execPath, [main, "view", "s.jsonl"], {
+      const server = spawn(process.execPath, [MAIN, "view", "s.jsonl"], {
         cwd,
         env: { ...process.env, PI_SESSIONS_CWD: cwd, XDG_STATE_HOME: Path.join(cwd, "state") },
         stdio: ["ignore", "pipe", "pipe"]
@@ -186,15 +187,14 @@ describe("pi-sessions view", () => {
 })
 
 describe.skipIf(!isBuilt || process.platform !== "linux")("pi-sessions view --open", () => {
-  it.live("tells the browser a file that leads on, and no program the token", () =>
+  it.live("opens the browser with a file that redirects, so that no program's arguments contain the token", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       put(cwd)
-      const told = Path.join(cwd, "told")
-      const opener = `#!/bin/sh\ncp "$1" ${told}.html && stat -c %a "$1" > ${told}.mode && echo "$@" > ${told}\n`
+      const opened = Path.join(cwd, "opened")
+      const opener = `#!/bin/sh\ncp "$1" ${opened}.html && stat -c %a "$1" > ${opened}.mode && echo "$@" > ${opened}\n`
       Files.writeFileSync(Path.join(cwd, "xdg-open"), opener, { mode: 0o755 })
-      const main = Path.join(import.meta.dirname, "../src/main.ts")
-      const server = spawn(process.execPath, [main, "view", "s.jsonl", "--open"], {
+      const server = spawn(process.execPath, [MAIN, "view", "s.jsonl", "--open"], {
         cwd,
         env: { ...process.env, PATH: `${cwd}:${process.env["PATH"]}`, PI_SESSIONS_CWD: cwd, XDG_STATE_HOME: cwd },
         stdio: ["ignore", "pipe", "ignore"]
@@ -206,12 +206,12 @@ describe.skipIf(!isBuilt || process.platform !== "linux")("pi-sessions view --op
             server.stdout.once("data", (chunk: Buffer) => resolve(chunk.toString().trim()))
           )
       )
-      while (!Files.existsSync(told)) yield* Effect.sleep("20 millis")
+      while (!Files.existsSync(opened)) yield* Effect.sleep("20 millis")
       server.kill("SIGINT")
       yield* Effect.promise(() => ended)
-      assert.include(Files.readFileSync(`${told}.html`, "utf8"), `url=${url}"`)
-      assert.strictEqual(Files.readFileSync(`${told}.mode`, "utf8"), "600\n")
-      const given = Files.readFileSync(told, "utf8").trim()
+      assert.include(Files.readFileSync(`${opened}.html`, "utf8"), `url=${url}"`)
+      assert.strictEqual(Files.readFileSync(`${opened}.mode`, "utf8"), "600\n")
+      const given = Files.readFileSync(opened, "utf8").trim()
       assert.match(given, /^\/.*\/open\.html$/u)
       assert.isFalse(Files.existsSync(given), "it is gone with the server")
     })
@@ -219,7 +219,7 @@ describe.skipIf(!isBuilt || process.platform !== "linux")("pi-sessions view --op
 })
 
 describe("pi-sessions extract --marks", () => {
-  it.live("learns nothing from what was rejected in the viewer", () =>
+  it.live("learns nothing from answers that were rejected in the viewer", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       put(cwd, "one.jsonl", "one")
@@ -248,7 +248,7 @@ describe("pi-sessions extract --marks", () => {
     })
   )
 
-  it.live("is refused without a file of marks", () =>
+  it.live("is refused if the marks file is missing", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       put(cwd)

@@ -1,9 +1,9 @@
 /**
  * Every command over sessions with one wrong field, damaged sessions of every format, wrong and damaged threads, and
- * damaged stores: each call ends with exit code 0, 1 or 2 and a message of ours, and what is reported of good sessions
- * in the same folder does not change.
+ * damaged stores: each call ends with exit status 0, 1 or 2 and a message of ours, and the results for good sessions in the
+ * same folder do not change.
  *
- * `PI_SESSIONS_WRONG_FIELDS` is the number of cases of each family (default 8). A failure names its family and seed:
+ * `PI_SESSIONS_WRONG_FIELDS` is the number of cases of each family. A failure names its family and seed:
  * `PI_SESSIONS_SEED=<seed> PI_SESSIONS_WRONG_FIELDS=1` with `-t <family>` runs that case alone, with all commands.
  */
 import { assert, describe, it } from "@effect/vitest"
@@ -12,6 +12,7 @@ import * as Files from "node:fs"
 import * as Path from "node:path"
 import * as process from "node:process"
 import * as DamagedBytes from "@pi-sessions/testing/DamagedBytes"
+import * as Dose from "@pi-sessions/testing/Dose"
 import * as EverySession from "@pi-sessions/testing/EverySession"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
@@ -22,8 +23,8 @@ import * as FolderRound from "./support/FolderRound.ts"
 import { Watchdog } from "./support/neverFails.ts"
 import { fixtures } from "./support/storeFolder.ts"
 
-const CASES = Number(process.env["PI_SESSIONS_WRONG_FIELDS"] ?? 8)
-const FIRST = Number(process.env["PI_SESSIONS_SEED"] ?? 1)
+const CASES = Dose.of("PI_SESSIONS_WRONG_FIELDS", { test: 2, campaign: 50 })
+const FIRST = Dose.firstSeed()
 const AT_ONCE = 100
 
 const lines = (file: string): ReadonlyArray<string> =>
@@ -31,7 +32,7 @@ const lines = (file: string): ReadonlyArray<string> =>
 
 const CLAUDE_CODE = lines("claude-code/-srv-shop/6f1c2a90-5b1d-4c57-9a35-0d2f8c11aa01.jsonl")
 
-/** A transcript of Claude Code with ids and texts of its own. */
+/** A transcript of Claude Code with unique ids and texts. */
 const transcript = (seed: number): ReadonlyArray<string> =>
   CLAUDE_CODE.map((line) =>
     line
@@ -75,7 +76,7 @@ const TEMPLATES: { readonly [format: string]: (seed: number) => ReadonlyArray<st
 const sentence = ({ cases, args, problem }: FolderRound.Fault): string =>
   `seed ${cases.map(({ seed, name }) => `${seed} (${name})`).join(", ")}\n  ${args.join(" ")}\n  ${problem}`
 
-/** The families of cases; each fails with all its faults. */
+/** Runs one family of cases; the test fails with all its faults. */
 const campaign = <E>(
   family: string,
   count: number,
@@ -207,7 +208,7 @@ describe("keys that every object has", () => {
   }
 })
 
-/** Removes, cuts off or changes bytes of one or two files of a store; returns what it did. */
+/** Damages one or two files of a store; gives a description. */
 const damageStore = (random: SeededRandom.SeededRandom, root: string): string => {
   const done: Array<string> = []
   for (let times = 1 + random.int(2); times > 0; times--) {

@@ -1,4 +1,4 @@
-/** Every flag that names a file or a directory, with every kind of wrong file: an error that names it, and nothing written. */
+/** Every flag that names a file or directory, with every kind of wrong file: the error names it, and nothing is written. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as Files from "node:fs"
@@ -10,7 +10,7 @@ import { fixtures } from "./support/storeFolder.ts"
 
 const model = Path.join(fixtures, "models", "chatml-marked")
 
-/** A wrong thing at the path `bad`, and what the error says of it. */
+/** Makes a wrong input at the path `bad`; `says` matches the error. */
 interface Fault {
   readonly make: (bad: string) => void
   readonly says?: RegExp
@@ -51,21 +51,21 @@ const LINES = JSON_FILE.filter((name) => name !== "binary" && name !== "no UTF-8
 const extract = ["extract", "--sessions", "s.jsonl", "--out", "out"]
 const keyed = [...extract, "--redaction-key", "key"]
 
-/** A call with `BAD` where the wrong path goes; which faults it has; the exit code, where it is not 1. */
+/** A call with `BAD` for the wrong path, the faults to try, and exit statuses other than 1. */
 interface Row {
   readonly args: ReadonlyArray<string>
   readonly faults: ReadonlyArray<FaultName>
   readonly exit?: { readonly [Name in FaultName]?: number }
 }
 
-/** What is not there is "nothing there", exit code 2, where it was so before. */
+/** A missing file exits 2. */
 const ABSENT = { missing: 2 }
 
 const rows: ReadonlyArray<Row> = [
   { args: [...extract, "--system", "BAD"], faults: TEXT, exit: ABSENT },
   { args: [...extract, "--system", "witness=BAD"], faults: TEXT, exit: ABSENT },
   { args: [...extract, "--tools", "BAD"], faults: JSON_FILE, exit: ABSENT },
-  // A line of a list may be a number, which is no secret, and told as such.
+  // A line of a list may be a number; it is reported as no secret.
   {
     args: [...extract, "--secrets-from", "BAD"],
     faults: JSON_FILE.filter((name) => name !== "a number"),
@@ -105,7 +105,7 @@ const rows: ReadonlyArray<Row> = [
 /** Flags that name directories. */
 const directories: ReadonlyArray<{
   readonly args: ReadonlyArray<string>
-  /** Exit codes for a directory that is not there, a file in its place, and an empty one; undefined where it is right. */
+  /** Exit statuses for a missing directory, a file in its place, and an empty directory; undefined if that is valid. */
   readonly exits: readonly [missing: number | undefined, file: number | undefined, empty: number | undefined]
 }> = [
   { args: [...extract, "--town", "BAD"], exits: [1, 1, undefined] },
@@ -120,14 +120,14 @@ const directories: ReadonlyArray<{
   { args: ["fork", "s.jsonl", "--session-dir", "BAD"], exits: [undefined, 1, undefined] }
 ]
 
-/** All that is in a folder: names, and what files hold. */
+/** Names and contents of all files of a folder. */
 const contents = (folder: string): ReadonlyArray<readonly [string, string]> =>
   Files.readdirSync(folder, { recursive: true, withFileTypes: true })
     .map((entry) => [Path.join(entry.parentPath, entry.name), entry] as const)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([path, entry]) => [path, entry.isFile() ? Files.readFileSync(path, "latin1") : "directory"] as const)
 
-/** A folder with what the calls need. */
+/** A folder with the files that the calls need. */
 const folder = Effect.map(temporaryFolder, (cwd) => {
   Files.copyFileSync(Path.join(fixtures, "sessions/project/branches.jsonl"), Path.join(cwd, "s.jsonl"))
   Files.copyFileSync(Path.join(fixtures, "threads/raw-lines.jsonl"), Path.join(cwd, "thread.jsonl"))
@@ -136,7 +136,7 @@ const folder = Effect.map(temporaryFolder, (cwd) => {
   return cwd
 })
 
-/** Runs a call with a wrong input, and holds its end against what every wrong input must end in. */
+/** Runs a call with a wrong input, and checks its result. */
 const refused = Effect.fnUntraced(function* (
   args: ReadonlyArray<string>,
   { make, says }: Fault,
@@ -169,7 +169,7 @@ describe("a wrong input", () => {
         names,
         (name) => {
           const isRefusedOtherwise = ["--redaction-key", "hydrate", "--plan"].some((arg) => args.includes(arg))
-          // These say what they expect and not where it ends.
+          // These errors name what is expected, without a place.
           const fault: Fault = isRefusedOtherwise ? { make: faults[name].make } : faults[name]
           return refused(args, fault, exit[name] ?? 1, name)
         },
@@ -179,7 +179,7 @@ describe("a wrong input", () => {
   }
 
   for (const { args, exits } of directories) {
-    it.live(`ends ${args.join(" ")}, where a directory belongs`, () =>
+    it.live(`ends ${args.join(" ")} if a directory is expected`, () =>
       Effect.forEach(
         [faults.missing, FILE, DIRECTORY],
         (fault, at) =>
@@ -191,7 +191,7 @@ describe("a wrong input", () => {
     )
   }
 
-  it.live("is no file with a byte order mark and line ends of Windows", () =>
+  it.live("is not a file with a byte order mark and Windows line ends", () =>
     Effect.gen(function* () {
       const tools = '[\r\n{"name": "bash", "description": "runs", "parameters": {}}\r\n]\r\n'
       const accepted: ReadonlyArray<readonly [flag: string, content: string]> = [
@@ -214,7 +214,7 @@ describe("a wrong input", () => {
     })
   )
 
-  it.live("is no tokenizer that is whole", () =>
+  it.live("is an incomplete tokenizer", () =>
     Effect.gen(function* () {
       const cwd = yield* folder
       const { status, stderr } = yield* call([...extract, "--tokenizer", model, "--format", "tokens"], cwd)
@@ -223,7 +223,7 @@ describe("a wrong input", () => {
   )
 
   const isRoot = process.getuid?.() === 0
-  it.live.skipIf(isRoot)(`may be one that cannot be read${isRoot ? " (skipped: root reads every file)" : ""}`, () =>
+  it.live.skipIf(isRoot)(`may be an unreadable file${isRoot ? " (skipped: root reads every file)" : ""}`, () =>
     Effect.forEach(
       rows.filter(({ args, faults: names }) => names.includes("empty") && !args.includes("hydrate")),
       ({ args }) =>

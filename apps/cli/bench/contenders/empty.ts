@@ -1,4 +1,4 @@
-/** The least Effect CLI: one command without flags. */
+/** The smallest Effect CLI: one command without flags. */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import * as Effect from "effect/Effect"

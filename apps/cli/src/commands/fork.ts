@@ -1,52 +1,38 @@
-/** `pi-sessions fork`: a branch as a session of its own. Its code is loaded when it runs. */
-import * as Effect from "effect/Effect"
-import * as Argument from "effect/cli/Argument"
+/** `pi-sessions fork`: a branch becomes a session of its own. */
 import * as Command from "effect/cli/Command"
-import * as Flag from "effect/cli/Flag"
+import * as FlagKinds from "../flags/FlagKinds.ts"
+import * as OutputFlags from "../flags/OutputFlags.ts"
+import * as SessionFlags from "../flags/SessionFlags.ts"
+import * as TargetFlags from "../flags/TargetFlags.ts"
+import { lazily } from "../lazily.ts"
+
+const flags = {
+  session: SessionFlags.session,
+  at: FlagKinds.text(
+    "at",
+    "ENTRY",
+    "Last entry of the new session: id or start of an id. Default: the session's leaf."
+  ),
+  out: TargetFlags.out("beside the session, named by Pi's rule"),
+  sessionDir: TargetFlags.sessionDir,
+  cwd: FlagKinds.text(
+    "cwd",
+    "DIR",
+    "Working directory of the new session, and write the file where Pi keeps its sessions. Default: the session's."
+  ),
+  json: OutputFlags.json()
+}
+
+export type Input = Command.Command.Config.Infer<typeof flags>
 
 export const fork = Command.make(
   "fork",
-  {
-    session: Argument.String("SESSION").pipe(
-      Argument.withDescription("Path, id or beginning of an id (default, at a terminal: choose from a list)"),
-      Argument.optional
-    ),
-    at: Flag.String("at").pipe(
-      Flag.withMetavar("ENTRY"),
-      Flag.withDescription("Last entry of the new session, by id or beginning of one (default: the session's leaf)"),
-      Flag.optional
-    ),
-    out: Flag.String("out").pipe(
-      Flag.withMetavar("FILE"),
-      Flag.withDescription("Session file to write (default: beside the session, named by Pi's rule)"),
-      Flag.optional
-    ),
-    sessionDir: Flag.String("session-dir").pipe(
-      Flag.withMetavar("DIR"),
-      Flag.withDescription("Directory to write the session file to, named by Pi's rule"),
-      Flag.optional
-    ),
-    cwd: Flag.String("cwd").pipe(
-      Flag.withMetavar("DIR"),
-      Flag.withDescription(
-        "Directory that the new session goes on in (default: that of the session); the file goes where Pi keeps its sessions"
-      ),
-      Flag.optional
-    ),
-    json: Flag.Boolean("json").pipe(Flag.withDescription("Print one JSON document"), Flag.withDefault(false))
-  },
-  (input) =>
-    Effect.flatMap(
-      Effect.promise(() => import("./fork/run.ts")),
-      (command) => command.run(input)
-    )
+  flags,
+  lazily(() => import("./fork/run.ts"))
 ).pipe(
   Command.withDescription("Write the branch that ends at an entry to a new session file, as Pi's own fork does"),
   Command.withExamples([
     { command: "pi-sessions fork 01a1fb8b --at 76a86388", description: "Prints the path of the new session" },
-    {
-      command: 'pi --session "$(pi-sessions fork 01a1fb8b --at 76a86388)"',
-      description: "Go on from there in Pi at once"
-    }
+    { command: 'pi --session "$(pi-sessions fork 01a1fb8b --at 76a86388)"', description: "Continue from there in Pi" }
   ])
 )

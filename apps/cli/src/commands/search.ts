@@ -1,80 +1,55 @@
-/** `pi-sessions search`: what was said in sessions. Its code is loaded when it runs. */
-import * as Effect from "effect/Effect"
+/** `pi-sessions search`: what was said in sessions. */
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
-import * as GasTown from "@pi-sessions/core/GasTown"
+import * as FlagKinds from "../flags/FlagKinds.ts"
+import * as OutputFlags from "../flags/OutputFlags.ts"
+import * as SessionFlags from "../flags/SessionFlags.ts"
+import { lazily } from "../lazily.ts"
 
-const on = (name: string, description: string) =>
-  Flag.Boolean(name).pipe(Flag.withDescription(description), Flag.withDefault(false))
+const flags = {
+  pattern: Argument.String("PATTERN").pipe(
+    Argument.withDescription("Text to find, in any case unless it has an upper-case letter")
+  ),
+  scope: Flag.Literals("scope", ["prompts", "conversations", "all"]).pipe(
+    Flag.withDescription(
+      "prompts: what users wrote; conversations: also answers, thinking, tool calls and results, ! commands, summaries; all: also session names, messages of extensions, system prompts. Default: prompts; with --tool, conversations."
+    ),
+    Flag.optional
+  ),
+  regex: FlagKinds.on("regex", "PATTERN is a JavaScript regular expression (flags u and m)"),
+  ignoreCase: FlagKinds.on("ignore-case", "Match any case, even if PATTERN has upper-case letters"),
+  caseSensitive: FlagKinds.on("case-sensitive", "Match the case of PATTERN"),
+  word: FlagKinds.on("word", "Match whole words only"),
+  sessions: SessionFlags.sessions(),
+  rig: SessionFlags.rig,
+  role: SessionFlags.role,
+  cwd: SessionFlags.cwd,
+  model: SessionFlags.model("Only texts written by this model or while it was chosen: NAME or PROVIDER/NAME"),
+  tool: FlagKinds.texts("tool", "TOOL", "Only calls and results of this tool"),
+  since: SessionFlags.since("entries written"),
+  until: SessionFlags.until("entries written up to this time"),
+  context: FlagKinds.int("context", "N", "Lines to print before and after each match").pipe(Flag.withAlias("C")),
+  before: FlagKinds.int("before-context", "N", "Lines to print before each match").pipe(Flag.withAlias("B")),
+  after: FlagKinds.int("after-context", "N", "Lines to print after each match").pipe(Flag.withAlias("A")),
+  limit: SessionFlags.limit("texts, newest first; with --count or -l: sessions"),
+  count: FlagKinds.on("count", "Print the number of matching texts in each session"),
+  filesWithMatches: FlagKinds.on("files-with-matches", "Print the paths of sessions with a match").pipe(
+    Flag.withAlias("l")
+  ),
+  json: OutputFlags.json(),
+  ndjson: OutputFlags.ndjson()
+}
 
-const text = (name: string, metavar: string, description: string) =>
-  Flag.String(name).pipe(Flag.withMetavar(metavar), Flag.withDescription(description), Flag.optional)
-
-const texts = (name: string, metavar: string, description: string) =>
-  Flag.String(name).pipe(Flag.withMetavar(metavar), Flag.withDescription(description), Flag.atLeast(0))
-
-const lines = (name: string, alias: string, description: string) =>
-  Flag.Int(name).pipe(Flag.withAlias(alias), Flag.withMetavar("N"), Flag.withDescription(description), Flag.optional)
+export type Input = Command.Command.Config.Infer<typeof flags>
 
 export const search = Command.make(
   "search",
-  {
-    pattern: Argument.String("PATTERN").pipe(
-      Argument.withDescription("Text to look for; any case unless it has an upper-case letter")
-    ),
-    scope: Flag.Literals("scope", ["prompts", "conversations", "all"]).pipe(
-      Flag.withDescription(
-        "prompts: what users wrote (default); conversations: also what assistants said, thought and called, tool results, ! commands, summaries; all: also session names, messages of extensions, system prompts"
-      ),
-      Flag.optional
-    ),
-    regex: on("regex", "PATTERN is a JavaScript regular expression (flags u and m)"),
-    ignoreCase: on("ignore-case", "Any case, also where PATTERN has upper-case letters"),
-    caseSensitive: on("case-sensitive", "The case of PATTERN only"),
-    word: on("word", "Whole words only"),
-    sessions: texts(
-      "sessions",
-      "PATH",
-      "Session file, or directory to search to any depth (default: where Pi keeps its sessions)"
-    ),
-    rig: texts("rig", "RIG", "Only sessions of this rig, town-level agent or address (as in extract)"),
-    role: Flag.Literals("role", GasTown.Role.literals).pipe(
-      Flag.withDescription("Only sessions of this role"),
-      Flag.atLeast(0)
-    ),
-    cwd: text("cwd", "DIR", "Only sessions of this working directory and those below it"),
-    model: texts(
-      "model",
-      "MODEL",
-      "Only what this model wrote, or what was written while it was chosen: NAME or PROVIDER/NAME"
-    ),
-    tool: texts("tool", "TOOL", "Only calls and results of this tool (scope conversations unless told)"),
-    since: text("since", "WHEN", "Only entries from then on: 2026-02-25, 2026-02-25T08:30, 7d, 12h"),
-    until: text("until", "WHEN", "Only entries up to then (a day counts whole)"),
-    context: lines("context", "C", "Lines of the text to show before and after"),
-    before: lines("before-context", "B", "Lines to show before"),
-    after: lines("after-context", "A", "Lines to show after"),
-    limit: Flag.Int("limit").pipe(
-      Flag.withMetavar("N"),
-      Flag.withDescription(
-        "No more matching texts, or with --count and -l sessions, than so many; the newest come first, and then the reading stops"
-      ),
-      Flag.optional
-    ),
-    count: on("count", "Print how many texts match in each session"),
-    filesWithMatches: on("files-with-matches", "Print the paths of sessions with a match").pipe(Flag.withAlias("l")),
-    json: on("json", "Print one JSON document"),
-    ndjson: on("ndjson", "Print one JSON object a line, as they are found")
-  },
-  (input) =>
-    Effect.flatMap(
-      Effect.promise(() => import("./search/run.ts")),
-      (command) => command.run(input)
-    )
+  flags,
+  lazily(() => import("./search/run.ts"))
 ).pipe(
   Command.withDescription(
-    "Search what was said in sessions, newest first; what forks share is found once. Exit status 2 when nothing matches"
+    "Search what was said in sessions, newest first; text that forks share is found once. Exit 2 if nothing matches"
   ),
   Command.withExamples([
     { command: "pi-sessions search 'flaky test'", description: "In the prompts of all sessions, in any case" },
@@ -84,7 +59,7 @@ export const search = Command.make(
     },
     {
       command: "pi-sessions search --regex 'TODO\\(\\w+\\)' --cwd . --scope all --ndjson",
-      description: "For a program: texts that match in sessions of this project"
+      description: "For a program: matching texts in sessions of this project"
     },
     { command: "pi-sessions search 'merge queue' --rig gastown -l", description: "Paths of a rig's sessions" }
   ])

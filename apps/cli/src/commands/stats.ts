@@ -1,94 +1,51 @@
-/** `pi-sessions stats`: what sessions hold, and what extract would make of them. Its code is loaded when it runs. */
-import * as Effect from "effect/Effect"
+/** `pi-sessions stats`: what sessions hold, and what extract would make of them. */
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
-import * as GasTown from "@pi-sessions/core/GasTown"
-import { FormatName } from "@pi-sessions/formats/FormatName"
+import * as FlagKinds from "../flags/FlagKinds.ts"
+import * as OutputFlags from "../flags/OutputFlags.ts"
+import * as SampleFlags from "../flags/SampleFlags.ts"
+import * as SessionFlags from "../flags/SessionFlags.ts"
+import { lazily } from "../lazily.ts"
 
-const on = (name: string, description: string) =>
-  Flag.Boolean(name).pipe(Flag.withDescription(description), Flag.withDefault(false))
+const flags = {
+  sessions: SessionFlags.sources,
+  rig: SessionFlags.rig,
+  role: SessionFlags.role,
+  since: SessionFlags.since("sessions begun"),
+  until: SessionFlags.until("sessions begun before this time"),
+  model: SessionFlags.model("Only sessions in which this model answered, and samples of its answers"),
+  by: Flag.Literals("by", ["rig", "role", "project", "model", "week", "day"]).pipe(
+    Flag.withDescription(
+      "Print this table only. project: working directory; week, day: when each entry was written (UTC). Default: rig, role, model and week, if they have more than one row."
+    ),
+    Flag.optional
+  ),
+  format: SampleFlags.format("Dataset format to count samples for"),
+  branches: SampleFlags.branches.pipe(Flag.withDefault("active")),
+  maxTokens: SampleFlags.maxTokens(
+    "Count samples that fit into this many tokens, and what extract makes of the others"
+  ),
+  tokenizer: SampleFlags.tokenizer,
+  noRedact: SampleFlags.noRedact("Do not look for secrets and names: faster"),
+  width: OutputFlags.width("Draw tables and bars", "80"),
+  json: OutputFlags.json(),
+  md: FlagKinds.on("md", "Print Markdown, for a dataset card")
+}
+
+export type Input = Command.Command.Config.Infer<typeof flags>
 
 export const stats = Command.make(
   "stats",
-  {
-    sessions: Flag.String("sessions").pipe(
-      Flag.withMetavar("PATH"),
-      Flag.withDescription("Session file, or directory to search to any depth (default: where Pi keeps its sessions)"),
-      Flag.atLeast(0)
-    ),
-    rig: Flag.String("rig").pipe(
-      Flag.withMetavar("RIG"),
-      Flag.withDescription("Only sessions of this rig, town-level agent or address (as in extract)"),
-      Flag.atLeast(0)
-    ),
-    role: Flag.Literals("role", GasTown.Role.literals).pipe(
-      Flag.withDescription("Only sessions of this role"),
-      Flag.atLeast(0)
-    ),
-    since: Flag.String("since").pipe(
-      Flag.withMetavar("DATE"),
-      Flag.withDescription("Only sessions begun at this time or later: 2026-02-25, 2026-02-25T08:30, 7d, 12h"),
-      Flag.optional
-    ),
-    until: Flag.String("until").pipe(
-      Flag.withMetavar("DATE"),
-      Flag.withDescription("Only sessions begun before this time (a day counts whole)"),
-      Flag.optional
-    ),
-    model: Flag.String("model").pipe(
-      Flag.withMetavar("ID"),
-      Flag.withDescription("Only sessions in which this model answered, and samples that it answered"),
-      Flag.atLeast(0)
-    ),
-    by: Flag.Literals("by", ["rig", "role", "project", "model", "week", "day"]).pipe(
-      Flag.withDescription(
-        "Only this table: by rig, role, project (working directory) or model, or by the ISO week or day in which each entry was written (UTC). Default: rig, role, model and week, each if it has more than one row"
-      ),
-      Flag.optional
-    ),
-    format: Flag.Literals("format", FormatName.literals).pipe(
-      Flag.withDescription("The format of extract that samples are counted for"),
-      Flag.withDefault("messages")
-    ),
-    branches: Flag.Literals("branches", ["active", "all"]).pipe(
-      Flag.withDescription("Samples of the active branch of each session, or of all of them (as in extract)"),
-      Flag.withDefault("active")
-    ),
-    maxTokens: Flag.Int("max-tokens").pipe(
-      Flag.withDescription(
-        "How many samples fit into so many tokens (estimated), and what extract makes of the others"
-      ),
-      Flag.optional
-    ),
-    tokenizer: Flag.String("tokenizer").pipe(
-      Flag.withMetavar("DIR"),
-      Flag.withDescription("A local model, whose tokens are counted instead of an estimate (as in extract)"),
-      Flag.optional
-    ),
-    noRedact: on("no-redact", "Do not look for secrets and names: faster, and none are counted"),
-    width: Flag.Int("width").pipe(
-      Flag.withMetavar("COLUMNS"),
-      Flag.withDescription(
-        "Draw into so many columns, 20 at the least (default: as wide as the terminal; 80 in a pipe)"
-      ),
-      Flag.optional
-    ),
-    json: on("json", "Print one JSON document"),
-    md: on("md", "Print Markdown, for the card of a dataset")
-  },
-  (input) =>
-    Effect.flatMap(
-      Effect.promise(() => import("./stats/run.ts")),
-      (command) => command.run(input)
-    )
+  flags,
+  lazily(() => import("./stats/run.ts"))
 ).pipe(
   Command.withDescription(
-    "Count what sessions hold (turns, tools, errors, tokens, cost) by rig, role, project, model, week and day, and what extract would make of them"
+    "Count turns, tools, errors, tokens and cost by rig, role, project, model, week and day, and what extract would make of the sessions"
   ),
   Command.withExamples([
     { command: "pi-sessions stats", description: "All sessions, from where Pi keeps them" },
-    { command: "pi-sessions stats --since 7d --by model", description: "What this week's sessions cost, by model" },
-    { command: "pi-sessions stats --by day", description: "What was spent on each day" },
+    { command: "pi-sessions stats --since 7d --by model", description: "This week's cost by model" },
+    { command: "pi-sessions stats --by day", description: "Cost of each day" },
     {
       command: "pi-sessions stats --rig gastown --max-tokens 32768",
       description: "How much training data a rig gives, and how many samples fit into a context"

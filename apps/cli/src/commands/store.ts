@@ -1,87 +1,83 @@
-/**
- * `pi-sessions store`: Session Store V2, a session in a container. Only what a call is made of stands here; the code of
- * the store is loaded when one of its commands runs.
- */
-import * as Effect from "effect/Effect"
+/** `pi-sessions store`: Session Store V2, which keeps each session in a container. */
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
+import * as FlagKinds from "../flags/FlagKinds.ts"
+import * as OutputFlags from "../flags/OutputFlags.ts"
+import { lazily } from "../lazily.ts"
 
-const paths = Argument.String("SESSION|DIR").pipe(
-  Argument.withDescription(
-    "Session file, container (ID.v2) or marker (ID.active.json); or a directory, searched to any depth"
+const SESSION = "Session file, container (ID.v2) or marker (ID.active.json)"
+
+const session = Argument.String("SESSION").pipe(Argument.withDescription(SESSION))
+
+const storeFlags = {
+  paths: Argument.String("SESSION|DIR").pipe(
+    Argument.withDescription(`${SESSION}; or a directory, searched to any depth`),
+    Argument.variadic({ min: 1 })
   ),
-  Argument.variadic({ min: 1 })
-)
+  json: OutputFlags.json()
+}
 
-const session = Argument.String("SESSION").pipe(
-  Argument.withDescription("Session file, container (ID.v2) or marker (ID.active.json)")
-)
+/** Flags of `checkpoint`, `stat` and `verify`. */
+export type StoreInput = Command.Command.Config.Infer<typeof storeFlags>
 
-const json = Flag.Boolean("json").pipe(Flag.withDescription("Print one JSON document"), Flag.withDefault(false))
+const fileFormat = (name: string, description: string) =>
+  Flag.Literals(name, ["jsonl_v3", "sqlite_v1"]).pipe(Flag.withDescription(description), Flag.optional)
 
-/** Runs a command of a module that is loaded now. */
-const lazily =
-  <I, E, R>(load: () => Promise<{ readonly run: (input: I) => Effect.Effect<void, E, R> }>) =>
-  (input: I): Effect.Effect<void, E, R> =>
-    Effect.flatMap(Effect.promise(load), (command) => command.run(input))
+const migrateFlags = {
+  ...storeFlags,
+  from: fileFormat(
+    "from",
+    "Format of the sources. Default: by their extension; in a directory, .jsonl files, with sqlite_v1 .sqlite files."
+  )
+}
+
+export type MigrateInput = Command.Command.Config.Infer<typeof migrateFlags>
 
 const migrate = Command.make(
   "migrate",
-  {
-    paths,
-    from: Flag.Literals("from", ["jsonl_v3", "sqlite_v1"]).pipe(
-      Flag.withDescription(
-        "Format of the sources (default: by their extension; in a directory .jsonl files, with sqlite_v1 .sqlite files)"
-      ),
-      Flag.optional
-    ),
-    json
-  },
+  migrateFlags,
   lazily(() => import("./store/migrate/run.ts"))
 ).pipe(
-  Command.withDescription("Put sessions into containers beside their files, which stay as they are"),
+  Command.withDescription("Put sessions into containers beside their files, which do not change"),
   Command.withExamples([
     {
       command: "pi-sessions store migrate ~/.pi/agent/sessions",
-      description: "All sessions; run it again to go on where it stopped"
+      description: "All sessions; run it again to continue after an interruption"
     },
     { command: "pi-sessions store migrate session.sqlite", description: "One session from a SQLite file" }
   ])
 )
 
+const rollbackFlags = {
+  session,
+  to: fileFormat("to", "Format of the file. Default: the format that the session was migrated from."),
+  reason: FlagKinds.text("reason", "TEXT", "Reason, for the ledger"),
+  json: OutputFlags.json()
+}
+
+export type RollbackInput = Command.Command.Config.Infer<typeof rollbackFlags>
+
 const rollback = Command.make(
   "rollback",
-  {
-    session,
-    to: Flag.Literals("to", ["jsonl_v3", "sqlite_v1"]).pipe(
-      Flag.withDescription("Format to go back to (default: what the session was migrated from)"),
-      Flag.optional
-    ),
-    reason: Flag.String("reason").pipe(
-      Flag.withMetavar("TEXT"),
-      Flag.withDescription("Why, for the ledger"),
-      Flag.optional
-    ),
-    json
-  },
+  rollbackFlags,
   lazily(() => import("./store/rollback/run.ts"))
 ).pipe(
-  Command.withDescription("Leave a container: every entry is in a file again, whose path is printed"),
+  Command.withDescription("Leave a container: write every entry to a file, and print its path"),
   Command.withExamples([
     {
       command: 'pi --session "$(pi-sessions store rollback session.jsonl --reason "Pi 0.78 again")"',
-      description: "Go on with it in Pi"
+      description: "Continue the session in Pi"
     }
   ])
 )
 
 const verify = Command.make(
   "verify",
-  { paths, json },
+  storeFlags,
   lazily(() => import("./store/verify/run.ts"))
 ).pipe(
-  Command.withDescription("Read everything and print each broken invariant with its file and byte; exit 1 when any is"),
+  Command.withDescription("Read everything and print each broken invariant with its file and byte; exit 1 if any is"),
   Command.withExamples([
     { command: "pi-sessions store verify ~/.pi/agent/sessions", description: "All stores; changes nothing" }
   ])
@@ -89,10 +85,10 @@ const verify = Command.make(
 
 const checkpoint = Command.make(
   "checkpoint",
-  { paths, json },
+  storeFlags,
   lazily(() => import("./store/checkpoint/run.ts"))
 ).pipe(
-  Command.withDescription("Mend what an interrupted writer left, seal, index, and write a checkpoint"),
+  Command.withDescription("Repair what an interrupted writer left, seal, index, and write a checkpoint"),
   Command.withExamples([
     { command: "pi-sessions store checkpoint ID.v2", description: "Opening it needs no scan afterwards" }
   ])
@@ -100,55 +96,54 @@ const checkpoint = Command.make(
 
 const stat = Command.make(
   "stat",
-  { paths, json },
+  storeFlags,
   lazily(() => import("./store/stat/run.ts"))
 ).pipe(
-  Command.withDescription("Tell what stores hold, how large they are, and which store of a session is the active one"),
+  Command.withDescription("Print entries, sizes and state of stores, and which store of a session is active"),
   Command.withExamples([
     { command: "pi-sessions store stat ~/.pi/agent/sessions", description: "A table of all stores" },
-    { command: "pi-sessions store stat ID.v2 --json", description: "Everything of one" }
+    { command: "pi-sessions store stat ID.v2 --json", description: "Everything about one store" }
   ])
 )
 
+const exportFlags = {
+  session,
+  out: Flag.String("out").pipe(
+    Flag.withMetavar("FILE"),
+    Flag.withDescription("File to write, or - for standard output. Default: -."),
+    Flag.withDefault("-")
+  ),
+  force: FlagKinds.on("force", "Move an existing file aside instead of failing"),
+  salvage: FlagKinds.on("salvage", "From a damaged container: every whole line, and on stderr what is lost"),
+  json: OutputFlags.json("With --out FILE: print one JSON document")
+}
+
+export type ExportInput = Command.Command.Config.Infer<typeof exportFlags>
+
 const exportSession = Command.make(
   "export",
-  {
-    session,
-    out: Flag.String("out").pipe(
-      Flag.withMetavar("FILE"),
-      Flag.withDescription("File to write (default, or -: standard output)"),
-      Flag.withDefault("-")
-    ),
-    force: Flag.Boolean("force").pipe(
-      Flag.withDescription("Move a file that is there aside instead of refusing"),
-      Flag.withDefault(false)
-    ),
-    salvage: Flag.Boolean("salvage").pipe(
-      Flag.withDescription("Of a damaged container: every line that is whole, and on stderr what is lost"),
-      Flag.withDefault(false)
-    ),
-    json: Flag.Boolean("json").pipe(
-      Flag.withDescription("With --out FILE: print one JSON document"),
-      Flag.withDefault(false)
-    )
-  },
+  exportFlags,
   lazily(() => import("./store/export/run.ts"))
 ).pipe(
-  Command.withDescription("Write a session's JSONL, byte for byte, from whichever store is its active one"),
+  Command.withDescription("Write a session's JSONL, byte for byte, from its active store"),
   Command.withExamples([
     { command: "pi-sessions store export ID.v2 --out session.jsonl", description: "To a new file" },
     { command: "pi-sessions store export ID.v2 | tail -n 3", description: "To another program" }
   ])
 )
 
+const activateFlags = {
+  container: Argument.String("CONTAINER").pipe(
+    Argument.withDescription("Container (ID.v2) whose marker (ID.active.json) is lost or damaged")
+  ),
+  json: OutputFlags.json()
+}
+
+export type ActivateInput = Command.Command.Config.Infer<typeof activateFlags>
+
 const activate = Command.make(
   "activate",
-  {
-    container: Argument.String("CONTAINER").pipe(
-      Argument.withDescription("Container (ID.v2) whose marker (ID.active.json) is lost or damaged")
-    ),
-    json
-  },
+  activateFlags,
   lazily(() => import("./store/activate/run.ts"))
 ).pipe(
   Command.withDescription("Make a container that lost its marker the active store of its session again"),

@@ -1,4 +1,4 @@
-/** What is to be taken out of a dataset, from flags, the environment and files that a person named. */
+/** The redaction that flags, the environment and named files ask for. */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as process from "node:process"
@@ -8,15 +8,18 @@ import * as RedactionKey from "@pi-sessions/extract/publish/RedactionKey"
 import { CommandFailed } from "../Exit.ts"
 import { Invocation } from "../Invocation.ts"
 import { inState } from "../StateFolder.ts"
-import { type Input } from "../commands/extract.ts"
 import { parseJson, readText } from "./NamedFile.ts"
 
-const REFUSALS = { too_short: "too short to be told from other words", common: "a common value or a path" }
+const REFUSALS = { too_short: "too short: it would match other words", common: "a common value or a path" }
 
-/** The flags that say so. */
-export type RedactionInput = Pick<Input, "noRedact" | "redactionKey" | "secret" | "secretsFrom">
+interface RedactionInput {
+  readonly noRedact: boolean
+  readonly redactionKey: Option.Option<string>
+  readonly secret: ReadonlyArray<string>
+  readonly secretsFrom: ReadonlyArray<string>
+}
 
-/** The secrets in a file. One without any is a mistake: whoever names it believes that its values are taken out. */
+/** The secrets in a file. A file without secrets is an error, because the user expects its values to be redacted. */
 const secretsIn = Effect.fnUntraced(function* (given: string) {
   const flag = "--secrets-from"
   const content = yield* readText(flag, given)
@@ -28,7 +31,12 @@ const secretsIn = Effect.fnUntraced(function* (given: string) {
   return yield* new CommandFailed({ text: `${flag}: ${invocation.resolve(given)}: ${what}` })
 })
 
-export const redactionOf = Effect.fnUntraced(function* (input: RedactionInput) {
+const NO_SECRETS = { redactionKey: Option.none(), secret: [], secretsFrom: [] }
+
+/** The redaction of commands that have no flag but `--no-redact`. */
+export const byDefault = (noRedact: boolean) => of({ noRedact, ...NO_SECRETS })
+
+export const of = Effect.fnUntraced(function* (input: RedactionInput) {
   const redaction: NonNullable<ExtractOptions["redaction"]> = "off"
   if (input.noRedact) return redaction
   const invocation = yield* Invocation
@@ -38,12 +46,9 @@ export const redactionOf = Effect.fnUntraced(function* (input: RedactionInput) {
     yield* invocation.note(`not taken as a secret: ${name} (${REFUSALS[reason]})`)
   }
   const { secrets } = ExactSecrets.all([given, ExactSecrets.fromEnvironment(process.env)])
-  // Not with datasets, which are shared.
+  // The key is not kept beside datasets, because datasets are shared.
   const file = Option.isSome(input.redactionKey)
     ? invocation.resolve(input.redactionKey.value)
     : yield* inState("redaction-key")
-  const key = yield* RedactionKey.open(file).pipe(
-    Effect.mapError((error) => new CommandFailed({ text: error.message }))
-  )
-  return { key, exact: secrets }
+  return { key: yield* RedactionKey.open(file), exact: secrets }
 })

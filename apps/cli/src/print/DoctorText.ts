@@ -1,13 +1,14 @@
-/** What `doctor` prints. */
+/** The findings of `doctor` as text and as JSON. */
 import { type Finding, countOf, format } from "@pi-sessions/catalog/SessionFinding"
 import type { Change } from "@pi-sessions/catalog/RepairChange"
+import { counted } from "./Words.ts"
 import * as TerminalText from "@pi-sessions/report/TerminalText"
 
 export interface FileReport {
   readonly path: string
   readonly entries: number
   readonly findings: ReadonlyArray<Finding>
-  /** Undefined without --fix, and where there was nothing to mend. */
+  /** Undefined without --fix, and if there was nothing to repair. */
   readonly repaired:
     | {
         readonly path: string
@@ -18,9 +19,7 @@ export interface FileReport {
     | undefined
 }
 
-export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`
-
-/** A file's findings, each with what the Pis do; nothing for a file without. */
+/** The findings of a file, each with the reaction of both Pis; no lines for a sound file. */
 export const lines = ({ path, findings, repaired }: FileReport): ReadonlyArray<string> =>
   findings.length === 0
     ? []
@@ -49,16 +48,16 @@ const reactions = ({ pi }: Finding): ReadonlyArray<string> => {
 }
 
 const mend = ({ mend, severity }: Finding): ReadonlyArray<string> =>
-  mend === null ? (severity === "error" ? ["    --fix: cannot mend it"] : []) : [`    --fix: ${mend}`]
+  mend === null ? (severity === "error" ? ["    --fix: cannot repair it"] : []) : [`    --fix: ${mend}`]
 
 const others = ({ code, more }: Finding): ReadonlyArray<string> =>
   more === undefined ? [] : [`    and ${more.count} more of ${code}, up to line ${more.lastLine}`]
 
-/** How many there are, those that are not listed included. */
+/** The number of findings, with those that are counted but not listed. */
 export const total = (findings: ReadonlyArray<Finding>): number =>
   findings.reduce((sum, finding) => sum + countOf(finding), 0)
 
-/** One document of a run, a session at a time: all of them together may be longer than a string can be. */
+/** The lines of the JSON document. A generator, because the whole may be longer than the longest string. */
 export function* document(
   reports: ReadonlyArray<FileReport>,
   skipped: ReadonlyArray<{ readonly path: string; readonly reason: string }>
@@ -76,7 +75,7 @@ export function* document(
 const json = (value: unknown, indent: number): string =>
   TerminalText.json(JSON.stringify(value, null, 2)).replaceAll("\n", `\n${" ".repeat(indent)}`)
 
-/** The changes that a document lists of one copy. */
+/** Changes that the document lists for one copy. */
 const LISTED = 10_000
 
 const listed = (repaired: FileReport["repaired"]): object | null => {

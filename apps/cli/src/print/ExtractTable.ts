@@ -1,30 +1,31 @@
-/** What `extract` prints of its report: what was found, kept and dropped, and why. */
+/** The report of `extract` as tables: what was found, kept and dropped, and why. */
 import { type DropCounts } from "@pi-sessions/samples/DropCounts"
 import { QualityPredicate } from "@pi-sessions/samples/QualityPredicate"
 import { type ExtractReport, type ReportRow } from "@pi-sessions/extract/ExtractReport"
 import * as Table from "./Table.ts"
+import { words } from "./Words.ts"
 
 const REASONS: { readonly [reason: string]: string } = {
   not_selected: "of another rig or role",
   hydrated: "hydrated: its text was not a model's output",
   no_assistant_turn: "without an assistant turn",
   no_pair: "without two answers to one context",
-  context_answers: "of which this format would train on answers that are only context",
+  context_answers: "whose context answers this format would also train on",
   duplicate_targets: "whose answers are targets of other sessions",
-  near_duplicate: "that say nearly what another one says",
-  bridges_splits: "that tie families of two splits together",
+  near_duplicate: "that nearly repeat another session",
+  bridges_splits: "that connect families of two splits",
   out_of_time: "begun at another time",
   over_limit: "beyond --limit",
   other_model: "of another model",
   too_short: "of too few turns",
-  over_budget: "of too many tokens, or of too much work (then named as a warning)",
+  over_budget: "of too many tokens, or of too much work (then a warning names them)",
   timed_out: "that took too long: the next run tries them again",
-  out_of_memory: "that took more memory than there is: the next run tries them again",
+  out_of_memory: "that ran out of memory: the next run tries them again",
   template_refused: "that the chat template refuses",
-  changed_context: "whose context the chat template shows otherwise behind an answer",
+  changed_context: "whose context the chat template changes after an answer",
   lost_reasoning: "whose thinking the chat template leaves out later",
-  lost_answer: "of which an answer is not found again in the rendered text",
-  control_token: "that say what the tokenizer takes for a control token",
+  lost_answer: "of which an answer is not found in the rendered text",
+  control_token: "that contain a control token of the tokenizer",
   ...Object.fromEntries(
     QualityPredicate.literals.flatMap((name) => [
       [`quality_${name}`, `of which ${name} holds (--refuse)`],
@@ -76,7 +77,7 @@ export const render = (report: ExtractReport): ReadonlyArray<string> => {
   const why = (counts: DropCounts) =>
     Object.entries(counts).map(([reason, count]) => [count, REASONS[reason] ?? reason])
   const lost = why(samples.dropped)
-  const left = Object.entries(total.dropped).map(([reason, count]) => [count, reason.replaceAll("_", " ")])
+  const left = Object.entries(total.dropped).map(([reason, count]) => [count, words(reason)])
   const taken = Object.entries(total.redacted).map(([rule, count]) => [count, rule])
   return [
     ...Table.render(

@@ -1,11 +1,12 @@
-/** The column beside a timeline that says of each entry in which samples it is learnt or read, or that it is in none. */
+/** The column beside a timeline that shows in which samples each entry is learnt or read. */
 import { type EntryFate, type Telling } from "@pi-sessions/samples/EntryFates"
 import { type TimelineItem } from "@pi-sessions/report/TimelineItem"
 import * as TerminalText from "@pi-sessions/report/TerminalText"
 import { type Ink } from "./ResultPrinter.ts"
 import { type Gutter } from "./TimelineText.ts"
+import { words } from "./Words.ts"
 
-/** What stands for each of them; `-` for none. */
+/** The mark of each use; `-` for none. */
 export const MARKS: { readonly [T in Telling]: string } = { target: "T", context: "c", rejected: "r" }
 
 export const INKS: { readonly [T in Telling | "none"]: Ink } = {
@@ -15,7 +16,7 @@ export const INKS: { readonly [T in Telling | "none"]: Ink } = {
   none: "red"
 }
 
-/** Where an entry is in many samples, there is more beside it than fits. */
+/** Width of the column; marks of an entry in many samples are cut. */
 const COLUMNS_MAX = 12
 
 /** `1-3 7` */
@@ -43,16 +44,14 @@ export const markOf = ({ told }: EntryFate): string => {
 }
 
 const remarkOf = ({ lost, reason }: EntryFate): string => {
-  if (reason !== undefined) return `in no sample: ${wordsOf(reason)}`
-  return lost.length === 0 ? "" : `without: ${lost.map(wordsOf).join(", ")}`
+  if (reason !== undefined) return `in no sample: ${words(reason)}`
+  return lost.length === 0 ? "" : `without: ${lost.map(words).join(", ")}`
 }
-
-export const wordsOf = (reason: string): string => reason.replaceAll("_", " ")
 
 const inkOf = ({ told }: EntryFate): Ink =>
   INKS[(["target", "rejected", "context"] as const).find((one) => told.some(({ as }) => as === one)) ?? "none"]
 
-/** One entry of a line, where several were glued together. */
+/** Key of an entry: a damaged line can hold several. */
 const keyOf = (line: number, id: string | null): string => `${line} ${id ?? ""}`
 
 export const of = (fates: ReadonlyArray<EntryFate>): Gutter => {

@@ -1,4 +1,4 @@
-/** How `search` gives a hit to a program. */
+/** Hits of `search` as JSON. */
 import type { CatalogSession } from "@pi-sessions/catalog/CatalogSession"
 import type { SearchHit } from "@pi-sessions/catalog/SearchHit"
 

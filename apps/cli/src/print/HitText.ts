@@ -1,19 +1,19 @@
-/** How `search` shows a hit to a person. */
+/** Hits of `search` as text. */
 import type { BranchPosition, HitLine, SearchHit } from "@pi-sessions/catalog/SearchHit"
 import type { CatalogSession } from "@pi-sessions/catalog/CatalogSession"
 import type { TextRange } from "@pi-sessions/catalog/SearchPattern"
 import * as TerminalText from "@pi-sessions/report/TerminalText"
 import { type Layout, paint, pathText } from "./ResultPrinter.ts"
-import * as PointInTime from "../flags/PointInTime.ts"
+import * as LocalTime from "./LocalTime.ts"
 
-/** Characters of a line to show in a pipe, which has no width. */
+/** Width of a line in a pipe. */
 const PIPE_COLUMNS = 1000
-/** Less than that of a line says nothing. */
+/** Smallest width of a hit's text. */
 const NARROWEST = 20
 
 const timeOf = (timestamp: string | undefined): string => {
   const ms = Date.parse(timestamp ?? "")
-  return Number.isNaN(ms) ? "" : PointInTime.show(ms)
+  return Number.isNaN(ms) ? "" : LocalTime.minutes(ms)
 }
 
 /** The line above a session's hits. */
@@ -45,7 +45,7 @@ const place = (position: BranchPosition | undefined): string => {
   return position.active ? "" : `on another branch, to ${TerminalText.line(position.leafId ?? "its end")}`
 }
 
-/** A mark between lines of a text that do not follow one another. */
+/** A mark between lines that are not adjacent. */
 const gap = (lines: ReadonlyArray<HitLine>, index: number): ReadonlyArray<string> => {
   const before = lines[index - 1]
   return before === undefined || before.line + 1 === lines[index]?.line ? [] : ["    --"]
@@ -72,7 +72,7 @@ interface Window {
   readonly cutAfter: boolean
 }
 
-/** The part of a line around its first match that fits; where it must be cut, the match stands after a quarter of it. */
+/** The part of a line around its first match that fits. In a cut line the match begins after a quarter. */
 const window = (text: string, ranges: ReadonlyArray<TextRange>, room: number): Window => {
   if (text.length <= room && TerminalText.width(shown(text)) <= room) {
     return { text, ranges, cutBefore: false, cutAfter: false }
@@ -98,7 +98,7 @@ const window = (text: string, ranges: ReadonlyArray<TextRange>, room: number): W
   }
 }
 
-/** How long the whole characters before a place are that take no more than so many columns. */
+/** Length of the characters before a place that fit into so many columns. */
 const lengthBefore = (text: string, at: number, columns: number): number => {
   const characters = Array.from(text.slice(Math.max(0, at - Math.floor(columns)), at)).reverse()
   let used = 0

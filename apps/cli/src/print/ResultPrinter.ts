@@ -1,6 +1,6 @@
-/** Long results on stdout: how wide and how colourful they may be there, and writing them in pieces. */
+/** Writes long results to stdout in pieces, with the width and colours of the terminal. */
 import * as Effect from "effect/Effect"
-import type * as PlatformError from "effect/PlatformError"
+import * as PlatformError from "effect/PlatformError"
 import * as Stdio from "effect/Stdio"
 import * as Stream from "effect/Stream"
 import * as Terminal from "effect/Terminal"
@@ -10,16 +10,17 @@ import * as Interruption from "../Interruption.ts"
 
 export interface Layout {
   readonly isTerminal: boolean
-  /** Lines are made to fit into so many columns; undefined where they are left as they are. */
+  /** Width of lines; undefined if lines are not cut or wrapped. */
   readonly columns: number | undefined
   readonly colours: boolean
 }
 
-const USUAL_COLUMNS = 80
-/** Below this nothing can be read any more. */
+/** Width of a terminal that does not report its own. */
+export const USUAL_COLUMNS = 80
+/** Narrower lines are unreadable. */
 const LEAST_COLUMNS = 20
 
-/** A terminal's width and colours (`NO_COLOR` and `TERM=dumb` are obeyed); neither for a pipe, unless a width is asked for. */
+/** Width and colours of the terminal, by `NO_COLOR` and `TERM` too; none in a pipe, but the width that is asked for. */
 export const layout = Effect.fnUntraced(function* (asked?: number) {
   const stdio = yield* Stdio.Stdio
   const terminal = yield* Terminal.Terminal
@@ -49,17 +50,17 @@ const CODES: { readonly [I in Ink]: number } = {
   cyan: 36
 }
 
-/** Text in a colour, where there are colours. */
+/** Text in a colour, if the layout has colours. */
 export const paint = (layout: Layout, ink: Ink | undefined, text: string): string =>
   layout.colours && ink !== undefined && text !== "" ? `\u001b[${CODES[ink]}m${text}\u001b[0m` : text
 
-/** A path to go on with: in a pipe the very path, at a terminal with what could steer it made visible. */
+/** A path as text: unchanged in a pipe; at a terminal, control characters are escaped. */
 export const pathText = (layout: Layout, path: string): string => (layout.isTerminal ? TerminalText.exact(path) : path)
 
-/** A value as JSON in which nothing steers a terminal. */
+/** A value as JSON without control characters. */
 export const json = (value: unknown, indent?: number): string => TerminalText.json(JSON.stringify(value, null, indent))
 
-/** Pieces are joined up to so many characters before they are written. */
+/** Characters that are joined before they are written. */
 const BATCH = 1 << 16
 
 function* batches(lines: Iterable<string>): Generator<string> {
@@ -76,20 +77,24 @@ function* batches(lines: Iterable<string>): Generator<string> {
 const write = (pieces: Iterable<string | Uint8Array>) =>
   stream(
     Stream.fromIterable(pieces, { chunkSize: 1 }).pipe(
-      // To make a piece is work that nothing interrupts.
+      // Making a piece cannot be interrupted, so a signal is handled between pieces.
       Stream.tap(() => Effect.yieldNow)
     )
   ).pipe(Effect.andThen(Interruption.point))
 
-/** Writes texts and bytes as they come. Who reads us may have enough (head, a pager): that is no failure, and no more is made. */
-export const stream = (pieces: Stream.Stream<string | Uint8Array>) =>
+/** Writes texts and bytes as they come. If the reader closes the pipe (head, a pager), writing ends without an error. */
+export const stream = <E, R>(
+  pieces: Stream.Stream<string | Uint8Array, E, R>
+): Effect.Effect<void, E | PlatformError.PlatformError, R | Stdio.Stdio> =>
   Effect.flatMap(Stdio.Stdio, (stdio) => Stream.run(pieces, stdio.stdout({ endOnDone: false }))).pipe(
-    Effect.catchReason("PlatformError", "Unknown", (reason, error) =>
-      isBrokenPipe(reason.cause) ? Effect.void : Effect.fail(error)
-    )
+    Effect.catchIf(isBrokenPipe, () => Effect.void)
   )
 
-const isBrokenPipe = (cause: unknown): boolean => cause instanceof Error && "code" in cause && cause.code === "EPIPE"
+const isBrokenPipe = (error: unknown): boolean => {
+  if (!(error instanceof PlatformError.PlatformError) || error.reason._tag !== "Unknown") return false
+  const { cause } = error.reason
+  return cause instanceof Error && "code" in cause && cause.code === "EPIPE"
+}
 
 /** Writes lines as they are made. */
 export const lines = (lines: Iterable<string>): Effect.Effect<void, PlatformError.PlatformError, Stdio.Stdio> =>

@@ -1,4 +1,4 @@
-/** Samples as text for people: what is learnt, what is only read, and what was taken out as a secret or a name. */
+/** Training samples as text: learnt text, context, and redacted secrets and names. */
 import { type FormatName } from "@pi-sessions/formats/FormatName"
 import { type LocalModel } from "@pi-sessions/formats/model/LocalModel"
 import * as LinePart from "@pi-sessions/formats/files/LinePart"
@@ -7,24 +7,17 @@ import { estimate, ofSample } from "@pi-sessions/samples/TokenCount"
 import * as TerminalText from "@pi-sessions/report/TerminalText"
 import { type Depth } from "@pi-sessions/report/TimelineDepth"
 import { type Ink, type Layout, paint } from "./ResultPrinter.ts"
-import { INKS, MARKS, wordsOf } from "./FateGutter.ts"
+import { INKS, MARKS } from "./FateGutter.ts"
 import { indented } from "./TimelineText.ts"
+import { counted, tally, words } from "./Words.ts"
 
-const plural = (count: number, one: string, many = `${one}s`): string =>
-  `${count.toLocaleString("en-US")} ${count === 1 ? one : many}`
-
-const counts = (all: { readonly [name: string]: number }): string =>
-  Object.entries(all)
-    .map(([name, count]) => `${count.toLocaleString("en-US")} ${wordsOf(name)}`)
-    .join(", ")
-
-const tally = (names: ReadonlyArray<string>): { readonly [name: string]: number } => {
+const countNames = (names: ReadonlyArray<string>): { readonly [name: string]: number } => {
   const found: { [name: string]: number } = {}
   for (const name of names) found[name] = (found[name] ?? 0) + 1
   return found
 }
 
-/** What came of the session in a few lines, and what the marks mean. */
+/** What became of the session, and the legend of the marks. */
 export function* summary(format: FormatName, made: SessionSamples, layout: Layout): Generator<string> {
   const { fates, row, samples } = made
   const kept = samples.filter((sample) => sample._tag === "Kept").length
@@ -32,32 +25,32 @@ export function* summary(format: FormatName, made: SessionSamples, layout: Layou
   const targets = row.volume?.targets ?? 0
   const came =
     kept > 0
-      ? `${plural(kept, "sample")}, ${plural(targets, "answer")} to learn`
+      ? `${counted(kept, "sample")}, ${counted(targets, "answer")} to learn`
       : refused.length > 0
         ? "no sample"
-        : `no sample: ${wordsOf(row.outcome)}`
+        : `no sample: ${words(row.outcome)}`
   yield* facts(`as ${format}: ${came}`, "bold", layout)
-  if (refused.length > 0) yield* facts(`samples left out: ${counts(tally(refused))}`, "red", layout)
+  if (refused.length > 0) yield* facts(`samples left out: ${tally(countNames(refused))}`, "red", layout)
   const reasons = fates.flatMap(({ reason }) => reason ?? [])
-  const told = fates.length - reasons.length
-  const rest = reasons.length === 0 ? "" : `, ${reasons.length} in none: ${counts(tally(reasons))}`
-  yield* facts(`entries: ${told} of ${fates.length} in samples${rest}`, undefined, layout)
+  const used = fates.length - reasons.length
+  const rest = reasons.length === 0 ? "" : `, ${reasons.length} in none: ${tally(countNames(reasons))}`
+  yield* facts(`entries: ${used} of ${fates.length} in samples${rest}`, undefined, layout)
   const redacted = row.volume?.redacted ?? {}
   if (Object.keys(redacted).length > 0)
-    yield* facts(`taken out of the samples as secrets and names: ${counts(redacted)}`, "magenta", layout)
+    yield* facts(`taken out of the samples as secrets and names: ${tally(redacted)}`, "magenta", layout)
   const isPairs = fates.some(({ told }) => told.some(({ as }) => as === "rejected"))
   yield* legend(isPairs, layout)
 }
 
 function* legend(isPairs: boolean, layout: Layout): Generator<string> {
-  const words: ReadonlyArray<readonly [Ink, mark: string, meaning: string]> = [
+  const meanings: ReadonlyArray<readonly [Ink, mark: string, meaning: string]> = [
     [INKS.target, `${MARKS.target}n`, "learnt in sample n"],
     [INKS.context, `${MARKS.context}n`, "only read in it"],
     ...(isPairs ? [[INKS.rejected, `${MARKS.rejected}n`, "not to be said in it"] as const] : []),
     [INKS.none, "-", "in none"]
   ]
-  const length = words.reduce((sum, [, mark, meaning]) => sum + mark.length + meaning.length + 3, -2)
-  const painted = words.map(([ink, mark, meaning]) => `${paint(layout, ink, mark)} ${meaning}`)
+  const length = meanings.reduce((sum, [, mark, meaning]) => sum + mark.length + meaning.length + 3, -2)
+  const painted = meanings.map(([ink, mark, meaning]) => `${paint(layout, ink, mark)} ${meaning}`)
   if (layout.columns === undefined || length <= layout.columns) yield painted.join(", ")
   else yield* painted
 }
@@ -68,7 +61,7 @@ function* facts(text: string, ink: Ink | undefined, layout: Layout): Generator<s
   for (const line of lines) yield paint(layout, ink, line)
 }
 
-/** The sample as its line has it; what is only read is cut to its first lines above full depth. */
+/** The sample as in its dataset line. Context is cut to its first lines below depth `full`. */
 export function* render(
   kept: KeptSample,
   { depth, model }: { readonly depth: Depth; readonly model: LocalModel | undefined },
@@ -81,16 +74,16 @@ export function* render(
     [
       `sample ${number}`,
       `file ${file}`,
-      `begins: ${wordsOf(start)}`,
+      `begins: ${words(start)}`,
       `context ${context}`,
-      `${plural(targets, "answer")} to learn`,
-      `${plural(tools, "tool")} (${tools_source})`,
-      `about ${plural(ofSample(sample, estimate), "token")}`
+      `${counted(targets, "answer")} to learn`,
+      `${counted(tools, "tool")} (${tools_source})`,
+      `about ${counted(ofSample(sample, estimate), "token")}`
     ].join(", "),
     "bold",
     layout
   )
-  if (Object.keys(dropped).length > 0) yield* facts(`lost on its way: ${counts(dropped)}`, "red", layout)
+  if (Object.keys(dropped).length > 0) yield* facts(`lost on its way: ${tally(dropped)}`, "red", layout)
   if (depth === "session") return
   if (parts.length === 0) yield* facts(line, undefined, layout)
   for (const part of parts) {
@@ -101,7 +94,7 @@ export function* render(
 
 const AS = { learnt: "target", read: "context", rejected: "rejected" } as const
 
-/** What is only read has its first lines, where it has more than a few. */
+/** Lines of a context part that is cut, and the longest part that is not cut. */
 const SHOWN_LINES = 3
 const FEW_LINES = 5
 
@@ -124,22 +117,22 @@ function* said(text: string, isWhole: boolean, layout: Layout, ink: Ink | undefi
   const lines = text.trimEnd().split("\n")
   const shown = isWhole || lines.length <= FEW_LINES ? lines : lines.slice(0, SHOWN_LINES)
   const more = lines.length - shown.length
-  // Painted line by line, so that what was taken out can have a colour of its own.
+  // Painted line by line, so that placeholders can have their own colour.
   const plain = { ...layout, colours: false }
   for (const line of indented(shown.join("\n"), plain, undefined, first, " ".repeat(first.length))) {
     yield marked(line, ink, layout)
   }
-  if (more > 0) yield paint(layout, "dim", `  (+${plural(more, "line")})`)
+  if (more > 0) yield paint(layout, "dim", `  (+${counted(more, "line")})`)
 }
 
-/** What redaction puts in the place of secrets and names. */
-const STAND_IN = /\[REDACTED:[^\]\s]*\]|person-\d{6}@example\.com|\b(?:user|host)-\d{6}\b/gu
+/** The placeholders of redaction. */
+const PLACEHOLDER = /\[REDACTED:[^\]\s]*\]|person-\d{6}@example\.com|\b(?:user|host)-\d{6}\b/gu
 
 const marked = (line: string, ink: Ink | undefined, layout: Layout): string => {
   if (!layout.colours) return line
   let at = 0
   let painted = ""
-  for (const found of line.matchAll(STAND_IN)) {
+  for (const found of line.matchAll(PLACEHOLDER)) {
     painted += paint(layout, ink, line.slice(at, found.index)) + paint(layout, "magenta", found[0])
     at = found.index + found[0].length
   }

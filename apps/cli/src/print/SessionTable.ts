@@ -1,15 +1,15 @@
-/** The table of `list`, in the columns of a terminal: names may be in any script. */
+/** The table of `list`. Widths are those of terminal columns, for names in any script. */
 import * as TerminalText from "@pi-sessions/report/TerminalText"
 import { type ColumnName } from "../commands/list/ColumnName.ts"
 import { type ListedSession } from "../commands/list/ListedSession.ts"
-import * as PointInTime from "../flags/PointInTime.ts"
+import * as LocalTime from "./LocalTime.ts"
 import { type Layout, pathText } from "./ResultPrinter.ts"
 
 const GAP = "  "
-/** Columns are not cut to less. */
+/** Smallest width of a column that is cut. */
 const NARROWEST = 8
 
-/** What may be cut where lines must fit, in the order in which it is: from the front where the end says more. */
+/** Columns to cut if lines must fit, in this order. Of paths the end is kept. */
 const CUTS: ReadonlyArray<{ readonly column: ColumnName; readonly keeps: "beginning" | "end" }> = [
   { column: "path", keeps: "end" },
   { column: "parent", keeps: "end" },
@@ -21,7 +21,7 @@ const TO_THE_RIGHT: ReadonlySet<string> = new Set(["size", "messages", "version"
 
 const UNITS = ["B", "kB", "MB", "GB", "TB"]
 
-/** Three digits at the most. */
+/** A size with at most three digits. */
 export const sizeOf = (bytes: number): string => {
   let value = bytes
   let unit = 0
@@ -32,17 +32,17 @@ export const sizeOf = (bytes: number): string => {
   return `${unit === 0 || value >= 9.95 ? Math.round(value) : value.toFixed(1)} ${UNITS[unit]}`
 }
 
-/** The text in a cell; "" for what is not known. */
+/** The text of a cell; "" if the fact is unknown. */
 export const cellOf = (column: ColumnName, listed: ListedSession, ids: ReadonlyMap<string, string>): string => {
   const { messages, name, role, session } = listed
   switch (column) {
     case "id":
       return ids.get(session.id) ?? session.id
     case "modified":
-      return PointInTime.show(session.modifiedMs)
+      return LocalTime.minutes(session.modifiedMs)
     case "started": {
       const started = new Date(session.timestamp).getTime()
-      return Number.isNaN(started) ? session.timestamp : PointInTime.show(started)
+      return Number.isNaN(started) ? session.timestamp : LocalTime.minutes(started)
     }
     case "size":
       return sizeOf(session.sizeBytes)
@@ -70,7 +70,7 @@ export const cellOf = (column: ColumnName, listed: ListedSession, ids: ReadonlyM
 const cut = (text: string, columns: number, keeps: "beginning" | "end"): string =>
   keeps === "end" ? TerminalText.cutFront(text, columns) : TerminalText.cut(text, columns)
 
-/** A file's path is what `find` would print; directories that headers name stay as they are but for what steers a terminal. */
+/** The path of a file is unchanged in a pipe; in other cells control characters are always escaped. */
 const shown = (name: string | undefined, cell: string, layout: Layout): string =>
   name === "path"
     ? pathText(layout, cell)
@@ -78,7 +78,7 @@ const shown = (name: string | undefined, cell: string, layout: Layout): string =
       ? TerminalText.exact(cell)
       : TerminalText.line(cell)
 
-/** The lines of the table. They are made to fit into the layout's columns, as far as columns can be cut. */
+/** The lines of the table, cut to the layout's width where possible. */
 export const render = (
   names: ReadonlyArray<string>,
   rows: ReadonlyArray<ReadonlyArray<string>>,

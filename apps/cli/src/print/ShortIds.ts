@@ -1,9 +1,9 @@
-/** The shortest beginning of each id that names one session alone. */
+/** The shortest start of each id that is unique. */
 
-/** Shorter ones would soon be ambiguous: Pi's ids begin with the time. */
+/** Shortest length. Pi's ids begin with the time, so shorter ones soon become ambiguous. */
 const SHORTEST = 8
 
-/** By id. An id that two sessions share stands whole. */
+/** Short ids by id. An id that two sessions share is not shortened. */
 export const of = (ids: Iterable<string>): ReadonlyMap<string, string> => {
   const counts = new Map<string, number>()
   for (const id of ids) counts.set(id, (counts.get(id) ?? 0) + 1)
@@ -15,7 +15,7 @@ export const of = (ids: Iterable<string>): ReadonlyMap<string, string> => {
       continue
     }
     const length = Math.max(SHORTEST, shared(id, sorted[at - 1]) + 1, shared(id, sorted[at + 1]) + 1)
-    // A beginning that ends in a dash looks as if something had been lost.
+    // An id that ends in a dash looks cut off.
     short.set(id, id[length - 1] === "-" ? id.slice(0, length + 1) : id.slice(0, length))
   }
   return short

@@ -1,8 +1,9 @@
-/** The columns of the tables of `stats`, and the words of what stands beside them. */
+/** The facts and columns of `stats`, for text and Markdown. */
 import { type ModelCounts, type SessionCounts } from "@pi-sessions/report/SessionStatistics"
 import { type GroupName, type StatsReport } from "@pi-sessions/report/StatsReport"
+import { counted, tally, words } from "./Words.ts"
 
-/** A row of a group; those of models lack what only sessions have. */
+/** A row of a group; rows of models have no counts of sessions. */
 export type Row = ModelCounts & Partial<SessionCounts> & { readonly name: string }
 
 export const rowsOf = (report: StatsReport, by: GroupName): ReadonlyArray<Row> => report.groups[by]
@@ -14,18 +15,14 @@ export interface Column {
 
 export const number = (value: number | undefined): string => (value === undefined ? "" : value.toLocaleString("en-US"))
 
-/** Cents are enough from a dollar on. */
+/** Dollars with cents; below one dollar with four decimals. */
 export const dollars = (value: number): string => {
   const digits = value === 0 || value >= 1 ? 2 : 4
   return value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits })
 }
 
-const counted = (count: number, one: string, many = `${one}s`): string => `${number(count)} ${count === 1 ? one : many}`
-
-/** A share as a percentage; empty where there is nothing to share. */
+/** A share as a percentage; empty if the whole is 0. */
 export const percent = (part: number, of: number): string => (of === 0 ? "" : `${((100 * part) / of).toFixed(1)} %`)
-
-export const wordsOf = (reason: string): string => reason.replaceAll("_", " ")
 
 const COLUMNS = {
   sessions: { title: "sessions", of: (row) => number(row.sessions) },
@@ -47,14 +44,14 @@ const OF_MODELS: ReadonlyArray<Column> = [sessions, answers, failed, calls, erro
 
 export const columnsOf = (by: GroupName): ReadonlyArray<Column> => (by === "model" ? OF_MODELS : OF_SESSIONS)
 
-/** What gives way first where there is little room. */
-export const GIVES_WAY: ReadonlyArray<Column> = [compactions, branches, failed, errors, turns, calls, answers, cost]
+/** Columns to leave out if there is little room, in this order. */
+export const OPTIONAL: ReadonlyArray<Column> = [compactions, branches, failed, errors, turns, calls, answers, cost]
 
-/** The groups that are shown. Days are many and projects are paths of this machine, so both are shown only if asked for. */
+/** The groups to print. Days are many and projects are paths, so both are printed only on request. */
 export const groupsOf = (report: StatsReport, by: GroupName | undefined): ReadonlyArray<GroupName> =>
   by !== undefined ? [by] : (["rig", "role", "model", "week"] as const).filter((one) => report.groups[one].length > 1)
 
-/** What the sessions hold, each fact with its name. */
+/** Facts about the sessions, each with its name. */
 export const factsOf = ({ sessions }: StatsReport): ReadonlyArray<readonly [name: string, value: string]> => {
   const { copied, copied_cost, damaged, first, forks, last, usage } = sessions
   const day = (time: string): string => time.slice(0, 10)
@@ -103,11 +100,11 @@ export const factsOf = ({ sessions }: StatsReport): ReadonlyArray<readonly [name
   ]
 }
 
-/** The funnel: what was found, and what became of it. */
+/** A step of the funnel from what was found to what was kept. */
 export interface Step {
   readonly name: string
   readonly count: number
-  /** Of how many the count is a part; undefined for these themselves. */
+  /** The whole that the count is a part of; undefined for the whole. */
   readonly of: number | undefined
 }
 
@@ -115,19 +112,15 @@ export const funnelOf = ({ extract }: StatsReport): ReadonlyArray<Step> =>
   [["sessions", extract.sessions] as const, ["samples", extract.samples] as const].flatMap(([what, one]) => [
     { name: `${what} found`, count: one.found, of: undefined },
     { name: "kept", count: one.kept, of: one.found },
-    ...Object.entries(one.dropped).map(([reason, count]) => ({ name: wordsOf(reason), count, of: one.found }))
+    ...Object.entries(one.dropped).map(([reason, count]) => ({ name: words(reason), count, of: one.found }))
   ])
 
-/** What the samples that were kept come to. */
+/** Facts about the kept samples, each with its name. */
 export const samplesOf = ({ extract }: StatsReport): ReadonlyArray<readonly [name: string, value: string]> => {
   const { families, files, is_redacted, skipped, splits, total } = extract
-  const counts = (all: { readonly [name: string]: number }): string =>
-    Object.entries(all)
-      .map(([name, count]) => `${number(count)} ${wordsOf(name)}`)
-      .join(", ")
-  const split = counts(splits)
-  const dropped = counts(total.dropped)
-  const tools = counts(total.tools ?? {})
+  const split = tally(splits)
+  const dropped = tally(total.dropped)
+  const tools = tally(total.tools ?? {})
   const unread = files.unreadable + skipped.length
   return [
     [
@@ -141,10 +134,7 @@ export const samplesOf = ({ extract }: StatsReport): ReadonlyArray<readonly [nam
     ...(tools === "" ? [] : [["tools", tools] as const]),
     ["families", `${number(families.found)} of sessions; the largest has ${number(families.largest)}`],
     ...(dropped === "" ? [] : [["left out", `of kept sessions: ${dropped}`] as const]),
-    [
-      "redacted",
-      is_redacted ? counts(total.redacted) || "nothing to take out was found" : "nobody looked (--no-redact)"
-    ],
+    ["redacted", is_redacted ? tally(total.redacted) || "no secrets or names found" : "not redacted (--no-redact)"],
     ...(files.not_a_session + unread === 0
       ? []
       : [["files", `${number(files.not_a_session)} not a session, ${number(unread)} not readable`] as const])
@@ -154,7 +144,7 @@ export const samplesOf = ({ extract }: StatsReport): ReadonlyArray<readonly [nam
 export const tokenWords = ({ lengths }: StatsReport): string =>
   lengths.is_estimate ? "estimated tokens" : "tokens of the model that was given"
 
-/** How long samples are, in words. */
+/** The lengths of samples as a sentence. */
 export const lengthWords = ({ lengths }: StatsReport): string => {
   const { budget, longest, median, nine_tenths, samples } = lengths
   if (samples === 0) return "no samples"

@@ -1,9 +1,9 @@
-/** The numbers of `stats` as Markdown, for the card of a dataset. */
+/** The numbers of `stats` as Markdown, for a dataset card. */
 import { type GroupName, type StatsReport } from "@pi-sessions/report/StatsReport"
 import * as TerminalText from "@pi-sessions/report/TerminalText"
 import * as StatsColumn from "./StatsColumn.ts"
 
-/** Text in a cell: nothing in it is markup. */
+/** Text without markup. */
 const cell = (text: string): string => TerminalText.line(text).replace(/[\\`*_{}[\]<>#|~&]/gu, "\\$&")
 
 function* table(head: ReadonlyArray<string>, rows: ReadonlyArray<ReadonlyArray<string>>): Generator<string> {

@@ -1,19 +1,18 @@
-/** The numbers of `stats` as text for people, with small bars. What sessions say of themselves is made harmless. */
+/** The numbers of `stats` as text with small bars. Control characters are escaped. */
 import { type GroupName, type StatsReport } from "@pi-sessions/report/StatsReport"
 import * as TerminalText from "@pi-sessions/report/TerminalText"
-import { type Layout, paint } from "./ResultPrinter.ts"
+import { type Layout, USUAL_COLUMNS, paint } from "./ResultPrinter.ts"
 import * as StatsColumn from "./StatsColumn.ts"
 
-const USUAL_COLUMNS = 80
 const NAME_COLUMNS = 24
 const BAR_COLUMNS = 20
-/** Shorter bars tell nothing. */
+/** Shortest bar that is drawn. */
 const BAR_LEAST = 4
 const GAP = "  "
 
 const EIGHTHS = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"]
 
-/** A share of so many columns; something is never drawn as nothing. */
+/** A bar for a share. A share above 0 is always visible. */
 export const bar = (share: number, columns: number): string => {
   const eighths = Math.round(Math.min(1, Math.max(0, share)) * columns * 8)
   const drawn = share > 0 ? Math.max(1, eighths) : 0
@@ -68,7 +67,7 @@ const widthsOf = (rows: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray<num
 const totalOf = (widths: ReadonlyArray<number>): number =>
   widths.reduce((sum, width) => sum + width + GAP.length, -GAP.length)
 
-/** Of a path the end says more. */
+/** A name that fits. Of a path the end is kept. */
 const nameCell = (by: GroupName, name: string): string =>
   by === "project"
     ? TerminalText.cutFront(TerminalText.line(name), NAME_COLUMNS)
@@ -81,7 +80,7 @@ function* table(report: StatsReport, by: GroupName, layout: Layout, columns: num
     [`by ${by}`, ...shown.map(({ title }) => title)],
     ...rows.map((row) => [nameCell(by, row.name), ...shown.map(({ of }) => of(row))])
   ]
-  for (const column of StatsColumn.GIVES_WAY) {
+  for (const column of StatsColumn.OPTIONAL) {
     if (totalOf(widthsOf(cellsOf())) + GAP.length + BAR_LEAST <= columns) break
     shown = shown.filter((one) => one !== column)
   }

@@ -1,7 +1,4 @@
-/**
- * Plain text tables: columns as wide as their widest cell, numbers to the right, also where some are left out. Cells may
- * be words of a session: each is one harmless line.
- */
+/** Tables as plain text: columns fit their widest cell, and numbers are aligned right. Control characters are escaped. */
 import * as TerminalText from "@pi-sessions/report/TerminalText"
 
 export type Cell = string | number
@@ -12,7 +9,7 @@ const isNumeric = (rows: ReadonlyArray<ReadonlyArray<Cell>>, column: number): bo
 const shown = (cell: Cell | undefined): string =>
   typeof cell === "number" ? cell.toLocaleString("en-US", { maximumFractionDigits: 4 }) : TerminalText.exact(cell ?? "")
 
-/** The lines of a table; empty without rows. */
+/** The lines of a table; none without rows. */
 export const render = (
   head: ReadonlyArray<string>,
   rows: ReadonlyArray<ReadonlyArray<Cell>>

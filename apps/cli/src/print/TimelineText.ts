@@ -1,12 +1,10 @@
-/**
- * A timeline as text for people: a heading for each item, what it holds indented below it. Whatever a session says is
- * made harmless here.
- */
+/** A timeline as text: a heading for each item, its content indented below it. Control characters are escaped here. */
 import { type Json, type JsonObject } from "@pi-sessions/core/Json"
 import { type TimelineItem } from "@pi-sessions/report/TimelineItem"
 import { type TimelinePart } from "@pi-sessions/report/TimelinePart"
 import * as TerminalText from "@pi-sessions/report/TerminalText"
-import * as PointInTime from "../flags/PointInTime.ts"
+import * as LocalTime from "./LocalTime.ts"
+import { words } from "./Words.ts"
 import { type Ink, type Layout, paint } from "./ResultPrinter.ts"
 
 const INDENT = "  "
@@ -25,9 +23,9 @@ const INKS: { readonly [K in TimelineItem["kind"]]?: Ink } = {
 
 /** A column beside the timeline. */
 export interface Gutter {
-  /** Its width, the blank behind it counted in. */
+  /** Width, with the blank after it. */
   readonly columns: number
-  /** What stands there at an item's heading, and what is to be said of the item below it; both may be empty. */
+  /** The mark beside an item's heading, and a remark below the item; both may be empty. */
   readonly of: (item: TimelineItem) => {
     readonly mark: string
     readonly ink: Ink | undefined
@@ -35,7 +33,7 @@ export interface Gutter {
   }
 }
 
-/** The items as lines; a blank one sets items apart that have more than a heading. */
+/** The items as lines. Items with content are separated by blank lines. */
 export function* render(items: Iterable<TimelineItem>, layout: Layout, gutter?: Gutter): Generator<string> {
   const narrow = gutter === undefined ? layout : besideGutter(layout, gutter)
   let previous: "none" | "heading" | "block" = "none"
@@ -80,7 +78,7 @@ interface OutputLine {
   readonly moreLines: number
 }
 
-/** What a tool gave back in one line, where that is all there is to show. */
+/** The output of a tool, if it is one line and all there is to show. */
 const inlineOutput = ({ parts }: TimelineItem): OutputLine | undefined => {
   const [part] = parts
   return parts.length === 1 && part?.part === "output" && part.text === undefined ? part : undefined
@@ -91,7 +89,7 @@ const more = ({ moreLines }: OutputLine): string =>
 
 const lineOf = ({ line }: OutputLine): string => (line === "" ? "(nothing)" : TerminalText.line(line))
 
-/** A line that fits, and what stands at its end. */
+/** A line with an end that is not cut off. */
 const fitting = (line: string, end: string, columns: number | undefined): string =>
   columns === undefined
     ? line + end
@@ -100,7 +98,7 @@ const fitting = (line: string, end: string, columns: number | undefined): string
 const heading = (item: TimelineItem, inline: OutputLine | undefined, layout: Layout): string => {
   const { about, entryId, failed, kind, label } = item
   const when = `${shownTime(item.time)}  ${entryId === null ? "" : `${TerminalText.line(entryId)}  `}`
-  const what = `${kind.replaceAll("_", " ")}${failed ? " failed" : ""}`
+  const what = `${words(kind)}${failed ? " failed" : ""}`
   const mark = label === undefined ? "" : `  [${TerminalText.line(label)}]`
   const rest = [TerminalText.line(about), ...(inline === undefined ? [] : [lineOf(inline)])]
     .filter((words) => words !== "")
@@ -108,7 +106,7 @@ const heading = (item: TimelineItem, inline: OutputLine | undefined, layout: Lay
   const end = inline === undefined ? "" : more(inline)
   const fits = fitting(`${when}${what}${mark}${rest === "" ? "" : ` ${rest}`}`, end, layout.columns)
   if (!layout.colours) return fits
-  // Painted by position, for what was cut off must not be painted.
+  // Painted by position, because the line may be cut anywhere.
   const pieces: ReadonlyArray<readonly [Ink | undefined, string]> = [
     ["dim", when],
     [failed ? "red" : INKS[kind], what],
@@ -125,7 +123,7 @@ const heading = (item: TimelineItem, inline: OutputLine | undefined, layout: Lay
 
 const shownTime = (time: string | undefined): string => {
   const ms = Date.parse(time ?? "")
-  return Number.isNaN(ms) ? TerminalText.line(time ?? "", 19).padEnd(19, "-") : PointInTime.showSeconds(ms)
+  return Number.isNaN(ms) ? TerminalText.line(time ?? "", 19).padEnd(19, "-") : LocalTime.seconds(ms)
 }
 
 function* remarks({ branches, damage }: TimelineItem, layout: Layout): Generator<string> {
@@ -174,13 +172,13 @@ function* argumentLines(given: JsonObject, layout: Layout): Generator<string> {
   }
 }
 
-/** Harmless text on one indented line, cut where it would not fit. */
+/** Escaped text on one indented line, cut to the width. */
 function* oneLine(line: string, end: string, layout: Layout, ink: Ink): Generator<string> {
   const columns = layout.columns === undefined ? undefined : layout.columns - INDENT.length
   yield INDENT + paint(layout, ink, fitting(line, end, columns))
 }
 
-/** Harmless text as indented lines, broken where they would not fit; what stands before the first, and before the others. */
+/** Text as indented, escaped and wrapped lines. `first` is before the first line, `others` before the other lines. */
 export function* indented(
   text: string,
   layout: Layout,
@@ -190,9 +188,9 @@ export function* indented(
 ): Generator<string> {
   const harmless = TerminalText.harmless(text)
   const columns = layout.columns === undefined ? undefined : layout.columns - INDENT.length
-  // What leaves no room beside it stands in the way, and is broken like the rest.
-  const inTheWay = columns !== undefined && TerminalText.width(first) > columns / 2
-  if (inTheWay) return yield* indented(`${first}${text}`, layout, ink, "", "    ")
+  // A wide `first` leaves no room beside it, so it is wrapped with the text.
+  const isWide = columns !== undefined && TerminalText.width(first) > columns / 2
+  if (isWide) return yield* indented(`${first}${text}`, layout, ink, "", "    ")
   const room =
     columns === undefined ? undefined : columns - Math.max(TerminalText.width(first), TerminalText.width(others))
   const lines = room === undefined ? linesOf(harmless) : TerminalText.wrap(harmless, Math.max(room, 1))
@@ -203,7 +201,7 @@ export function* indented(
   }
 }
 
-/** Without an array of them all: there may be many. */
+/** The lines of a text, without an array of all. */
 function* linesOf(text: string): Generator<string> {
   for (let start = 0; ;) {
     const end = text.indexOf("\n", start)

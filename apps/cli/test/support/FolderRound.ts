@@ -1,4 +1,4 @@
-/** Good sessions and broken ones in a folder: every command over all of them, and over each broken one. */
+/** Runs every command over a folder of good and broken sessions, and over each broken session. */
 import { Effect } from "effect"
 import * as Files from "node:fs"
 import * as Path from "node:path"
@@ -8,15 +8,15 @@ import { type Args, besideSession, overFolder, overSession } from "./anyCommand.
 import { call } from "./callCli.ts"
 import { problemOf, type Watchdog } from "./neverFails.ts"
 
-/** A file to try. */
+/** A broken file. */
 export interface Case {
-  /** What is wrong with it. */
+  /** The kind of damage. */
   readonly name: string
   readonly seed: number
   readonly bytes: Uint8Array
 }
 
-/** A call that did what no call may do. */
+/** A call with a fault that no call may have. */
 export interface Fault {
   readonly cases: ReadonlyArray<Case>
   readonly args: Args
@@ -43,7 +43,7 @@ const write = (root: string, cases: ReadonlyArray<Case>): void => {
   for (const { seed, bytes } of cases) Files.writeFileSync(Path.join(broken, `${seed}.jsonl`), bytes)
 }
 
-/** Folders of one round, empty at its beginning. */
+/** Empties the folders of a round. */
 const folders = (cwd: string): { readonly root: string; readonly out: string } => {
   const [root, out] = [Path.join(cwd, "root"), Path.join(cwd, "out")]
   for (const folder of [root, out]) {
@@ -53,7 +53,7 @@ const folders = (cwd: string): { readonly root: string; readonly out: string } =
   return { root, out }
 }
 
-/** Runs calls until one does what no call may do. */
+/** Runs calls until one has a fault. */
 export const firstProblem = Effect.fnUntraced(function* (cwd: string, calls: ReadonlyArray<Args>, watchdog: Watchdog) {
   for (const args of calls) {
     watchdog.begin(args.join(" "))
@@ -77,7 +77,7 @@ const rigRow = (stats: string): unknown => {
   return rows.find(({ name }) => name === "goodrig")
 }
 
-/** What the commands report of the good sessions of a folder. */
+/** Results of the commands for the good sessions of a folder. */
 const goodResults = Effect.fnUntraced(function* (cwd: string, root: string, out: string) {
   const sessions = ["--sessions", root]
   const listed = yield* call(["list", ...sessions, "--ndjson"], cwd)
@@ -99,7 +99,7 @@ const goodResults = Effect.fnUntraced(function* (cwd: string, root: string, out:
 
 type GoodResults = Effect.Success<ReturnType<typeof goodResults>>
 
-/** What the commands report of the good sessions when there are no others. */
+/** Results of the commands for the good sessions alone. */
 export const baseline = Effect.fnUntraced(function* (cwd: string) {
   const { root, out } = folders(cwd)
   write(root, [])
@@ -131,10 +131,10 @@ const compared = Effect.fnUntraced(function* (
   return undefined
 })
 
-/** A problem of a folder with some cases; undefined when there is none. */
+/** The problem of a folder with some cases; undefined if there is none. */
 type Check = (cases: ReadonlyArray<Case>) => Effect.Effect<Omit<Fault, "cases"> | undefined>
 
-/** The case that alone is the problem, or the fewest cases found that are. */
+/** The smallest set of cases found that has the problem. */
 const culprit = Effect.fnUntraced(function* (cases: ReadonlyArray<Case>, check: Check) {
   let left = cases
   while (left.length > 1) {
@@ -147,7 +147,7 @@ const culprit = Effect.fnUntraced(function* (cases: ReadonlyArray<Case>, check: 
   return left
 })
 
-/** All faults of the commands over one folder: a case that has one is left out of what follows. */
+/** All faults of the commands over one folder. A case with a fault is left out of later checks. */
 const overAll = Effect.fnUntraced(function* (
   cwd: string,
   cases: ReadonlyArray<Case>,
@@ -169,7 +169,7 @@ const overAll = Effect.fnUntraced(function* (
     for (let found = yield* check(left); found !== undefined; found = yield* check(left)) {
       const guilty = yield* culprit(left, check)
       faults.push({ cases: guilty, ...found })
-      // Without a guilty case the good sessions alone are the problem, and would be for ever.
+      // Without a guilty case the good sessions alone have the problem, so the loop would not end.
       if (guilty.length === 0) break
       left = left.filter((one) => !guilty.includes(one))
     }

@@ -29,7 +29,7 @@ const EXTRACTS: ReadonlyArray<Args> = FormatName.literals.flatMap((format) =>
   EXTRACT_FLAGS.map((flags) => ["--format", format, ...tokenizer(format), ...flags])
 )
 
-/** Some of the values, in their order. */
+/** A random part of the values, in order. */
 const some = <A>(random: SeededRandom, values: ReadonlyArray<A>, share: number): ReadonlyArray<A> =>
   values.filter(() => random.chance(share))
 
@@ -87,7 +87,7 @@ export const overFolder = (
 
 const DEPTHS = ["session", "user", "assistant", "tools", "full"]
 
-/** Calls over one session: all, or a random part of them. */
+/** Calls over one session: all, or a random part. */
 export const overSession = (random: SeededRandom, file: string, out: string, all: boolean): ReadonlyArray<Args> => {
   const calls: ReadonlyArray<Args> = [
     ["tree", file],
@@ -112,7 +112,7 @@ export const overSession = (random: SeededRandom, file: string, out: string, all
   return some(random, calls, all ? 1 : 0.1)
 }
 
-/** Calls that write beside a session, in the order in which they make sense: for each session, or for a few. */
+/** Calls that write beside a session, in the necessary order: for each session, or for a few. */
 export const besideSession = (random: SeededRandom, file: string, out: string, all: boolean): ReadonlyArray<Args> =>
   all || random.chance(0.15)
     ? [

@@ -1,4 +1,4 @@
-/** A call of the CLI in this process, as a shell would see it. */
+/** Calls of the CLI in this process, with the results that a shell would see. */
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Cause, ConfigProvider, Effect, Exit, Layer, Runtime, Sink, Stdio } from "effect"
 import { TestConsole } from "effect/testing"
@@ -7,10 +7,10 @@ import * as Path from "node:path"
 import * as process from "node:process"
 import { run } from "../../src/Cli.ts"
 
-// What is shown in the machine's zone must be the same on every machine.
+// Local times must be the same on every machine.
 process.env["TZ"] = "UTC"
 
-/** Where programs keep what outlives a run; not the person's own place, whose tests these may be. */
+/** The state folder of calls, instead of the user's own. */
 export const STATE = Path.join(Os.tmpdir(), "pi-sessions-test-state")
 
 export interface Called {
@@ -19,7 +19,7 @@ export interface Called {
   readonly stderr: string
 }
 
-/** Runs a call from `cwd`; `terminal` says whether stderr is one. Of the environment only `variables` are there. */
+/** Runs a call from `cwd`. `terminal`: whether stderr is a terminal. The environment has only `variables`. */
 export const call = (
   args: ReadonlyArray<string>,
   cwd: string,

@@ -1,17 +1,15 @@
-/**
- * What people read, byte for byte. `PI_SESSIONS_WRITE_GOLDEN=1` writes the files anew; look at what changed before it is
- * committed.
- */
+/** Recorded output. `PI_SESSIONS_WRITE_GOLDEN=1` rewrites the files; check the changes before a commit. */
 import * as Fs from "node:fs"
 import * as process from "node:process"
 
 const GOLDEN = new URL("../golden/", import.meta.url)
-const WRITE = process.env["PI_SESSIONS_WRITE_GOLDEN"] === "1"
+/** Whether the files are rewritten. */
+export const isRecording = process.env["PI_SESSIONS_WRITE_GOLDEN"] === "1"
 
-/** What a golden file holds; the text itself once it was written anew. */
+/** The recorded text; after a rewrite, the text itself. */
 export const golden = (name: string, text: string): string => {
   const file = new URL(name, GOLDEN)
-  if (WRITE) {
+  if (isRecording) {
     Fs.mkdirSync(new URL(".", file), { recursive: true })
     Fs.writeFileSync(file, text)
   }

@@ -1,6 +1,6 @@
 /**
- * Loaded into `extract` by NODE_OPTIONS=--import: reading JSON that names the marker never ends. In this way a session can
- * hang in the real program, whose readers all end.
+ * Loaded into `extract` by NODE_OPTIONS=--import: parsing JSON with the marker never ends. So a session can hang in the real
+ * program, whose own readers always end.
  */
 const MARKER = "this never ends"
 

@@ -1,4 +1,4 @@
-/** What no call may do, whatever it is given: die of a defect, show a raw JavaScript error, print broken JSON, hang. */
+/** Faults that no call may have for any input: a defect, a raw JavaScript error, broken JSON, no end. */
 import { Worker } from "node:worker_threads"
 import { type Args } from "./anyCommand.ts"
 import { type Called } from "./callCli.ts"
@@ -10,7 +10,7 @@ const FORBIDDEN: ReadonlyArray<RegExp> = [
   /\n\s+at .+:\d+:\d+/
 ]
 
-/** What JavaScript makes of an object in place of a text. Pi sends it to the model, so samples hold it. */
+/** JavaScript's text for an object. Pi sends it to the model, so samples may contain it. */
 const OBJECT = /\[object \w+\]/
 
 const isJson = (text: string): boolean => {
@@ -29,7 +29,7 @@ const jsonProblem = (args: Args, { status, stdout }: Called): string | undefined
   return stdout.split("\n").every((line) => line === "" || isJson(line)) ? undefined : "prints a line that is no JSON"
 }
 
-/** What is wrong with how a call ended; undefined when nothing is. */
+/** The fault of a call; undefined if there is none. */
 export const problemOf = (args: Args, called: Called): string | undefined => {
   if (![0, 1, 2].includes(called.status)) return `exits with ${called.status}`
   if (called.status !== 0 && called.stderr === "" && called.stdout === "") return "fails and says nothing"
@@ -55,7 +55,7 @@ parentPort.on("message", (call) => {
   }, ${PATIENCE_MS})
 })`
 
-/** Ends the process, and says which call it was in, when a call does not end: nothing else can stop an endless loop. */
+/** Ends the process with the name of the call if a call does not end. Nothing else can stop an endless loop. */
 export class Watchdog implements Disposable {
   readonly #worker = new Worker(WATCH, { eval: true })
   begin(call: string): void {

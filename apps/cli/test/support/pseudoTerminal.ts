@@ -1,15 +1,15 @@
-/** The CLI at a terminal: a real one, made by `script` of util-linux, with a person who types. */
+/** The CLI at a real terminal, made by `script` of util-linux, with typed keys. */
 import * as ChildProcess from "node:child_process"
-import * as Path from "node:path"
 import * as process from "node:process"
 import * as Stream from "node:stream/consumers"
+import { MAIN } from "./program.ts"
 
-const main = Path.resolve(import.meta.dirname, "../../src/main.ts")
-
-/** Why there can be no terminal here; undefined where there can. */
+/** Why no terminal can be made on this machine; undefined if one can. */
 export const missing: string | undefined = (() => {
   const { stdout } = ChildProcess.spawnSync("script", ["--version"], { encoding: "utf8" })
-  return stdout?.includes("util-linux") === true ? undefined : "no script of util-linux: nothing is run at a terminal"
+  return stdout?.includes("util-linux") === true
+    ? undefined
+    : "no script of util-linux: tests at a terminal are skipped"
 })()
 if (missing !== undefined) process.stdout.write(`${missing}\n`)
 
@@ -17,11 +17,11 @@ const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
 export interface TerminalRun {
   readonly status: number | null
-  /** What a person saw: everything sent to the terminal, control sequences included. */
+  /** Everything that was sent to the terminal, with control sequences. */
   readonly screen: string
 }
 
-/** What is typed as soon as the screen shows something. */
+/** Keys that are typed when the screen shows a text. */
 export interface Typed {
   readonly after: string
   readonly keys: string
@@ -38,7 +38,7 @@ export interface TerminalOptions {
 
 /** Runs a call at a terminal. */
 export const run = async (args: ReadonlyArray<string>, options: TerminalOptions): Promise<TerminalRun> => {
-  const call = [process.execPath, main, ...args].map(quoted).join(" ")
+  const call = [process.execPath, MAIN, ...args].map(quoted).join(" ")
   const to = options.stdoutTo === undefined ? "" : ` > ${quoted(options.stdoutTo)}`
   const child = ChildProcess.spawn(
     "script",
@@ -59,9 +59,9 @@ export const run = async (args: ReadonlyArray<string>, options: TerminalOptions)
     seenTo = screen.length
     child.stdin.write(next.keys)
   })
-  // A terminal has no end of input while the person sits there.
+  // A terminal has no end of input while it is open.
   const stderr = Stream.text(child.stderr)
-  // One who waits for what never comes must not sit there for ever.
+  // A call that waits for more keys is killed.
   const patience = setTimeout(() => child.kill(), 120_000)
   const status = await new Promise<number | null>((resolve) => child.once("close", resolve))
   clearTimeout(patience)

@@ -1,6 +1,6 @@
 /**
- * Every path that code of ours hands to Node's file functions itself. What goes through Effect's FileSystem is not seen:
- * it took hold of Node's functions when it was loaded; `RecordingFileSystem` is for that.
+ * Records the paths that our code passes to Node's file functions. Effect's FileSystem keeps the original functions from its
+ * loading, so its calls are not seen; `RecordingFileSystem` records those.
  */
 import * as Fs from "node:fs"
 import * as FsLater from "node:fs/promises"

@@ -1,4 +1,4 @@
-/** A folder of sessions with something of everything that extraction leaves out, and a redaction key that is always the same. */
+/** A folder of sessions with every kind of content that extract leaves out, and a fixed redaction key. */
 import { Effect } from "effect"
 import * as Files from "node:fs"
 import * as Path from "node:path"
@@ -6,10 +6,10 @@ import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import { call } from "./callCli.ts"
 import { fixtures } from "./storeFolder.ts"
 
-/** Made here, so that no scanner of secrets finds it in the repository. */
+/** Built here, so that secret scanners do not find it in the repository. */
 const SECRET = `ghp_${"A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"}`
 
-/** What people read, without it. */
+/** A text with the secret blanked out. */
 export const withoutSecret = (text: string): string =>
   text.replaceAll(/ghp_[A-Za-z0-9]+/gu, (secret) => "ghp".padEnd(secret.length, "-"))
 
@@ -79,7 +79,7 @@ const hydrated = lines([
   ...chain([user(text("hi")), assistant([text("Hello.")])])
 ])
 
-/** A person who asked again and went on from there. */
+/** The user asked again and continued from there. */
 const retried = lines([
   header("retried"),
   ...chain([

@@ -15,7 +15,7 @@ export const store = (cwd: string, ...args: ReadonlyArray<string>) => call(["sto
 
 export const idOf = (file: string): string => JSON.parse(Files.readFileSync(file, "utf8").split("\n")[0]!).id
 
-/** A folder with one session, and what belongs to it. */
+/** A folder with one session, its location and its container. */
 export const oneSession = Effect.gen(function* () {
   const cwd = yield* temporaryFolder
   const file = Path.join(cwd, "s.jsonl")
@@ -27,7 +27,7 @@ export const oneSession = Effect.gen(function* () {
 export const line = (id: string, parentId: string | null): string =>
   `${JSON.stringify({ type: "custom", id, parentId, timestamp: "2026-01-01T00:00:00.000Z", customType: "t" })}\n`
 
-/** Does something with a store that is open for writing, in this process. */
+/** Opens a store for writing in this process, and does `work` with it. */
 export const writing = <A, E>(
   location: { readonly directory: string; readonly sessionId: string },
   work: (writer: Effect.Success<ReturnType<SessionStore["Service"]["writer"]>>) => Effect.Effect<A, E>

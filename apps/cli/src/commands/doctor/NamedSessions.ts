@@ -1,40 +1,34 @@
-/**
- * The files that `doctor` is to look at: sessions by whatever people call them, files and directories. Other than for
- * other commands a file may lack its header.
- */
+/** The files that `doctor` examines: sessions by path or id, and files below directories. A file may lack its header. */
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Option from "effect/Option"
 import { type OtherFile } from "@pi-sessions/catalog/OtherFile"
 import { SessionCatalog } from "@pi-sessions/catalog/SessionCatalog"
 import { type SessionRef } from "@pi-sessions/session-file/SessionSource"
-import { CommandFailed, UsageError } from "../../Exit.ts"
+import { missingIsUsage } from "../../Exit.ts"
 import { Invocation } from "../../Invocation.ts"
 import * as SessionPicker from "../../SessionPicker.ts"
 
-export interface Patient {
+export interface NamedSession {
   readonly ref: SessionRef
-  /** Not merely found in a directory. */
+  /** Given by name, not found in a directory. */
   readonly named: boolean
 }
 
-export interface Patients {
-  /** In order of path, each once. */
-  readonly patients: ReadonlyArray<Patient>
-  /** What could not be looked into. */
+export interface NamedSessions {
+  /** By path, each once. */
+  readonly sessions: ReadonlyArray<NamedSession>
+  /** Files and directories that cannot be read. */
   readonly unread: ReadonlyArray<OtherFile>
 }
 
-/** What a SessionFileError says of a path that is not there. */
-const NOT_THERE = "no such file or directory"
-
-/** What the names lead to; without any, what a person chooses. */
+/** The sessions with these names; without names, the one that the user chooses. */
 export const find = Effect.fnUntraced(function* (names: ReadonlyArray<string>) {
   const invocation = yield* Invocation
   const fs = yield* FileSystem.FileSystem
-  const patients = new Map<string, Patient>()
+  const found = new Map<string, NamedSession>()
   const add = (ref: SessionRef, named: boolean): void => {
-    patients.set(ref.path, { ref, named: named || patients.get(ref.path)?.named === true })
+    found.set(ref.path, { ref, named: named || found.get(ref.path)?.named === true })
   }
   if (names.length === 0) add(yield* SessionPicker.choose(Option.none()), true)
   const paths: Array<string> = []
@@ -49,33 +43,24 @@ export const find = Effect.fnUntraced(function* (names: ReadonlyArray<string>) {
   for (const session of sessions) add(session, named.has(session.path))
   const unread: Array<OtherFile> = []
   for (const other of others) {
-    const found = yield* withoutHeader(other, named.has(other.path))
-    if (found === undefined) unread.push(other)
-    else if (found !== "no session") add(found, named.has(other.path))
+    const lost = yield* withoutHeader(other, named.has(other.path))
+    if (lost === undefined) unread.push(other)
+    else if (lost !== "no session") add(lost, named.has(other.path))
   }
-  const inOrder = [...patients.values()].sort((a, b) => (a.ref.path < b.ref.path ? -1 : 1))
-  return { patients: inOrder, unread } satisfies Patients
+  const inOrder = [...found.values()].sort((a, b) => (a.ref.path < b.ref.path ? -1 : 1))
+  return { sessions: inOrder, unread } satisfies NamedSessions
 })
 
-const listed = Effect.fnUntraced(
-  function* (paths: ReadonlyArray<string>) {
-    const catalog = yield* SessionCatalog
-    return yield* catalog.list({ sessions: paths, useIndex: false })
-  },
-  Effect.catchTag("SessionFileError", (error) => {
-    const text = error.message
-    return Effect.fail(error.reason === NOT_THERE ? new UsageError({ text }) : new CommandFailed({ text }))
-  }),
-  Effect.catchTag("ConfigError", (error) => Effect.fail(new CommandFailed({ text: error.message })))
-)
+const listed = (paths: ReadonlyArray<string>) =>
+  missingIsUsage(Effect.flatMap(SessionCatalog, (catalog) => catalog.list({ sessions: paths, useIndex: false })))
 
-/** A file that may be a session which lost its header; undefined for what could not be looked into. */
+/** A file that may be a session without its header; undefined if it cannot be read. */
 const withoutHeader = Effect.fnUntraced(function* ({ path, why }: OtherFile, named: boolean) {
   const fs = yield* FileSystem.FileSystem
   if (why === "unread") return undefined
   const info = yield* fs.stat(path).pipe(Effect.option)
   if (Option.isNone(info) || info.value.type !== "File") return undefined
-  // A database that holds no session is no damaged one.
+  // A database without a session is not a damaged one.
   if (!named && !path.endsWith(".jsonl")) return "no session" as const
   if (path.endsWith(".sqlite")) return undefined
   const modifiedMs = Option.match(info.value.mtime, { onNone: () => 0, onSome: (date) => date.getTime() })

@@ -1,4 +1,4 @@
-/** Repaired copies beside their originals. Nothing that is there is ever written over. */
+/** Repaired copies beside their originals. No existing file is overwritten. */
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Path from "effect/Path"
@@ -13,13 +13,13 @@ const nameOf = (original: string, number: number): string => {
 }
 
 /**
- * Writes the copy to the first free name, unless a copy with the same bytes is there; gives its path and its id. It is
- * a session of its own, made from the original as a fork is, so that each goes by its own id.
+ * Writes the copy to the first free name, unless a copy with the same bytes exists; gives its path and id. The copy is a
+ * session with its own id, and names the original as its parent.
  */
 export const write = Effect.fnUntraced(function* (original: string, repaired: Session.Session) {
   const fs = yield* FileSystem.FileSystem
   const { basename } = yield* Path.Path
-  const isThere = Effect.fnUntraced(function* (target: string, session: Session.Session) {
+  const isSame = Effect.fnUntraced(function* (target: string, session: Session.Session) {
     const bytes = yield* fs.readFile(target)
     let at = 0
     for (const piece of Session.print(session.lines)) {
@@ -33,7 +33,7 @@ export const write = Effect.fnUntraced(function* (original: string, repaired: Se
     const { id, session } = SessionRepair.asCopy(repaired, original, basename(path))
     const written = yield* SafeWrite.write(path, Session.print(session.lines), "create").pipe(
       Effect.as(true),
-      Effect.catchReason("PlatformError", "AlreadyExists", () => isThere(path, session)),
+      Effect.catchReason("PlatformError", "AlreadyExists", () => isSame(path, session)),
       Effect.mapError(fromPlatform(path, "write"))
     )
     if (written) return { path, id }

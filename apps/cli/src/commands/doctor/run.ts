@@ -1,4 +1,4 @@
-/** Running `doctor` over the sessions that the arguments lead to. */
+/** Runs `doctor`. */
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as SessionDoctor from "@pi-sessions/catalog/SessionDoctor"
@@ -13,20 +13,16 @@ import { SessionSource } from "@pi-sessions/session-file/SessionSource"
 import { CommandFailed, UsageError } from "../../Exit.ts"
 import * as Interruption from "../../Interruption.ts"
 import { Invocation } from "../../Invocation.ts"
-import * as ResultPrinter from "../../print/ResultPrinter.ts"
 import * as StoredSessions from "../../StoredSessions.ts"
-import * as DoctorReport from "../../print/DoctorText.ts"
-import * as Patients from "./NamedSessions.ts"
+import * as DoctorText from "../../print/DoctorText.ts"
+import * as ResultPrinter from "../../print/ResultPrinter.ts"
+import { counted } from "../../print/Words.ts"
+import { type Input } from "../doctor.ts"
+import * as NamedSessions from "./NamedSessions.ts"
 import * as RepairedCopy from "./RepairedCopy.ts"
 
-export interface Input {
-  readonly sessions: ReadonlyArray<string>
-  readonly fix: boolean
-  readonly json: boolean
-}
-
-/** The session of a patient, also one without a header. */
-const readAnyway = Effect.fnUntraced(function* ({ ref }: Patients.Patient) {
+/** Reads a session, with or without a header. */
+const readAnyway = Effect.fnUntraced(function* ({ ref }: NamedSessions.NamedSession) {
   const fs = yield* FileSystem.FileSystem
   const source = yield* SessionSource
   return yield* source
@@ -38,7 +34,7 @@ const readAnyway = Effect.fnUntraced(function* ({ ref }: Patients.Patient) {
     )
 })
 
-/** Whether a header's directory is there; undefined where it does not name one. */
+/** Whether the header's directory exists; undefined if the header names none. */
 const cwdExists = Effect.fnUntraced(function* (session: Session.Session) {
   const fs = yield* FileSystem.FileSystem
   const cwd = stringAt(session.header?.decode() ?? {}, "cwd")
@@ -49,16 +45,16 @@ const cwdExists = Effect.fnUntraced(function* (session: Session.Session) {
   )
 })
 
-/** A .jsonl file that was found, not named, may be anything; a session that lost its header still holds messages. */
-const isOther = (session: Session.Session, { named }: Patients.Patient): boolean =>
+/** A .jsonl file from a directory may be anything; a session without its header still has messages. */
+const isOther = (session: Session.Session, { named }: NamedSessions.NamedSession): boolean =>
   !named && session.header === undefined && !session.tree.getEntries().some(({ role }) => role !== undefined)
 
-/** Each step may take long, and none can be interrupted: whoever interrupts is heard between them. */
-const examineOne = Effect.fnUntraced(function* (patient: Patients.Patient, fix: boolean) {
-  const { path } = patient.ref
-  const session = yield* readAnyway(patient)
+/** Examines one session; undefined if it is none. The steps cannot be interrupted, so a signal is handled between them. */
+const examineOne = Effect.fnUntraced(function* (one: NamedSessions.NamedSession, fix: boolean) {
+  const { path } = one.ref
+  const session = yield* readAnyway(one)
   yield* Interruption.point
-  if (isOther(session, patient)) return undefined
+  if (isOther(session, one)) return undefined
   const findings = SessionDoctor.examine(session, { cwdExists: yield* cwdExists(session) })
   yield* Interruption.point
   const report = { path, entries: session.tree.getEntries().length, findings, repaired: undefined }
@@ -78,13 +74,13 @@ const isError = ({ severity }: Finding): boolean => severity === "error"
 
 const examineAll = Effect.fnUntraced(function* (input: Input) {
   const invocation = yield* Invocation
-  const { patients, unread } = yield* Patients.find(input.sessions)
-  const reports: Array<DoctorReport.FileReport> = []
+  const { sessions, unread } = yield* NamedSessions.find(input.sessions)
+  const reports: Array<DoctorText.FileReport> = []
   const skipped = [...unread]
-  for (const [index, patient] of patients.entries()) {
-    const { path } = patient.ref
-    yield* invocation.progress(`${index + 1} of ${patients.length}: ${path}`)
-    const report = yield* examineOne(patient, input.fix).pipe(
+  for (const [index, one] of sessions.entries()) {
+    const { path } = one.ref
+    yield* invocation.progress(`${index + 1} of ${sessions.length}: ${path}`)
+    const report = yield* examineOne(one, input.fix).pipe(
       EngineLimit.named(path),
       Effect.catchTag("SessionFileError", (error) => Effect.succeed(error))
     )
@@ -92,44 +88,45 @@ const examineAll = Effect.fnUntraced(function* (input: Input) {
     else if (report !== undefined) reports.push(report)
   }
   yield* invocation.progress("")
-  return { reports, skipped, found: patients.length }
+  return { reports, skipped, found: sessions.length }
 })
 
-/** Paths go to a pipe as they are. */
-function* printed(reports: ReadonlyArray<DoctorReport.FileReport>, isTerminal: boolean): Generator<string> {
+/** The lines of all reports. In a pipe, paths stay as they are. */
+function* printed(reports: ReadonlyArray<DoctorText.FileReport>, isTerminal: boolean): Generator<string> {
   for (const report of reports) {
-    for (const line of DoctorReport.lines(report)) yield isTerminal ? TerminalText.harmless(line) : line
+    for (const line of DoctorText.lines(report)) yield isTerminal ? TerminalText.harmless(line) : line
   }
 }
 
-export const run = Effect.fnUntraced(
-  function* (input: Input) {
-    const invocation = yield* Invocation
-    if (input.sessions.includes(""))
-      return yield* new UsageError({ text: "a name is empty; give a session or a directory" })
-    const { reports, skipped, found } = yield* examineAll(input)
-    for (const { path, reason } of skipped) yield* invocation.note(`warning: ${path}: ${reason}`)
-    if (reports.length === 0 && skipped.length === 0) {
-      const what =
-        found === 0 ? "no .jsonl file" : `${found} .jsonl ${found === 1 ? "file" : "files"}, none of them a session`
-      const where = input.sessions.map(invocation.resolve).join(", ")
-      return yield* new UsageError({ text: `no session found in ${where}: ${what}` })
-    }
-    const { isTerminal } = yield* ResultPrinter.layout()
-    if (input.json) yield* ResultPrinter.lines(DoctorReport.document(reports, skipped))
-    else yield* ResultPrinter.lines(printed(reports, isTerminal))
-    yield* invocation.note(DoctorReport.summary(reports))
-    const errors = reports.flatMap(({ findings, repaired }) =>
-      repaired === undefined ? findings.filter(isError) : repaired.left
-    )
-    if (errors.length > 0) {
-      const how = input.fix ? "could not be mended" : "found; --fix writes copies without those that can be mended"
-      return yield* new CommandFailed({ text: `${DoctorReport.counted(DoctorReport.total(errors), "error")} ${how}` })
-    }
-    if (skipped.length > 0)
-      return yield* new CommandFailed({ text: `${DoctorReport.counted(skipped.length, "file")} not examined` })
-  },
-  Effect.catchTag("PlatformError", (error) => Effect.fail(new CommandFailed({ text: error.message }))),
-  Effect.ensuring(Effect.flatMap(Invocation, ({ progress }) => progress(""))),
-  Effect.provide(StoredSessions.layer)
-)
+/** Fails if errors are left or files were skipped. */
+const failIfLeft = Effect.fnUntraced(function* (
+  reports: ReadonlyArray<DoctorText.FileReport>,
+  skipped: number,
+  fix: boolean
+) {
+  const errors = reports.flatMap(({ findings, repaired }) =>
+    repaired === undefined ? findings.filter(isError) : repaired.left
+  )
+  if (errors.length > 0) {
+    const how = fix ? "could not be repaired" : "found; --fix writes copies without those that can be repaired"
+    return yield* new CommandFailed({ text: `${counted(DoctorText.total(errors), "error")} ${how}` })
+  }
+  if (skipped > 0) return yield* new CommandFailed({ text: `${counted(skipped, "file")} not examined` })
+})
+
+export const run = Effect.fnUntraced(function* (input: Input) {
+  const invocation = yield* Invocation
+  if (input.sessions.includes(""))
+    return yield* new UsageError({ text: "a name is empty; give a session or a directory" })
+  const { reports, skipped, found } = yield* examineAll(input)
+  for (const { path, reason } of skipped) yield* invocation.note(`warning: ${path}: ${reason}`)
+  if (reports.length === 0 && skipped.length === 0) {
+    const what = found === 0 ? "no .jsonl file" : `${counted(found, ".jsonl file")}, none of them a session`
+    const where = input.sessions.map(invocation.resolve).join(", ")
+    return yield* new UsageError({ text: `no session found in ${where}: ${what}` })
+  }
+  const { isTerminal } = yield* ResultPrinter.layout()
+  yield* ResultPrinter.lines(input.json ? DoctorText.document(reports, skipped) : printed(reports, isTerminal))
+  yield* invocation.note(DoctorText.summary(reports))
+  yield* failIfLeft(reports, skipped.length, input.fix)
+}, Effect.provide(StoredSessions.layer))

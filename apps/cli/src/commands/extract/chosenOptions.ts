@@ -1,4 +1,4 @@
-/** The options of a run, from flags that have to be read: dates, shares, files. */
+/** The options of `extract` and `merge` that are read from flags: dates, shares, files. */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -10,31 +10,29 @@ import { type Reasoning } from "@pi-sessions/samples/Reasoning"
 import { type SplitRule } from "@pi-sessions/extract/plan/Splits"
 import * as RequestContexts from "@pi-sessions/samples/RequestContexts"
 import { ToolDefinition } from "@pi-sessions/samples/ToolDefinition"
-import { CommandFailed, UsageError, tooSmall } from "../../Exit.ts"
+import { CommandFailed, UsageError } from "../../Exit.ts"
 import { Invocation } from "../../Invocation.ts"
+import * as FlagCheck from "../../flags/FlagCheck.ts"
 import * as PointInTime from "../../flags/PointInTime.ts"
-import { type SameInput } from "../extract.ts"
+import { type DatasetInput } from "../extract.ts"
 import { directory, parseJson, readText } from "../../flags/NamedFile.ts"
 import * as NamedModel from "../../flags/NamedModel.ts"
-import { redactionOf } from "../../flags/Redaction.ts"
+import * as Redaction from "../../flags/Redaction.ts"
 
 /** `0.1` or `time:2026-02-01`. */
 const splitRule = (text: string): Effect.Effect<SplitRule, UsageError> => {
   const from = text.startsWith("time:") ? text.slice("time:".length) : undefined
-  if (from !== undefined) return Effect.map(date("--split", from), (from) => ({ _tag: "Time", from }))
+  if (from !== undefined)
+    return Effect.map(PointInTime.isoFromFlag("--split", from), (from) => ({ _tag: "Time", from }))
   const validation = text.trim() === "" ? Number.NaN : Number(text)
   return validation >= 0 && validation < 1
     ? Effect.succeed({ _tag: "Share", validation })
     : Effect.fail(new UsageError({ text: `--split ${text}: give a share from 0 to below 1, or time:DATE` }))
 }
 
-/** ISO 8601, from what a person gives. */
-const date = (flag: string, text: string): Effect.Effect<string, UsageError> =>
-  Effect.map(PointInTime.fromFlag(flag, text), (ms) => new Date(ms).toISOString())
-
 const isRole = Schema.is(GasTown.Role)
 
-/** `ROLE=FILE`, or `FILE` for all roles; a file may have such a name, so only roles count. */
+/** `ROLE=FILE`, or `FILE` for all roles. Before `=` only a role counts, since a file name may contain `=`. */
 const systemPrompts = Effect.fnUntraced(function* (values: ReadonlyArray<string>) {
   const system = new Map<GasTown.Role | "*", string>()
   for (const value of values) {
@@ -48,14 +46,14 @@ const systemPrompts = Effect.fnUntraced(function* (values: ReadonlyArray<string>
 
 const decodeTools = Schema.decodeUnknownEffect(Schema.Array(ToolDefinition))
 
-const givenContext = Effect.fnUntraced(function* ({ system, tools }: SameInput) {
+const givenContext = Effect.fnUntraced(function* ({ system, tools }: DatasetInput) {
   const given: GivenContext = { system: yield* systemPrompts(system) }
   if (Option.isNone(tools)) return given
   const invocation = yield* Invocation
   const value = yield* parseJson("--tools", tools.value, yield* readText("--tools", tools.value))
   const decoded = yield* decodeTools(value).pipe(
     Effect.mapError((error) => {
-      const what = "no list of {name, description, parameters}"
+      const what = "not a list of {name, description, parameters}"
       const [why = "", where = ""] = error.message.split("\n").map((line) => line.trim())
       return new CommandFailed({ text: `--tools: ${invocation.resolve(tools.value)}: ${what}: ${why} ${where}`.trim() })
     })
@@ -63,12 +61,12 @@ const givenContext = Effect.fnUntraced(function* ({ system, tools }: SameInput) 
   return { ...given, tools: decoded }
 })
 
-/** Templates that Axolotl is used with drop earlier thinking, and its masks would then cover other words. */
+/** Default for Axolotl: last-query. Its usual templates drop earlier thinking, so that its masks would cover other text. */
 export const reasoningOf = (format: FormatName, asked: Option.Option<Reasoning>): Reasoning =>
   Option.getOrElse(asked, () => (format === "axolotl" ? "last-query" : "all"))
 
-/** What is chosen by how conversations went. */
-const quality = Effect.fnUntraced(function* ({ maxErrorRate, refuse, require }: SameInput) {
+/** The choice of samples by quality. */
+const quality = Effect.fnUntraced(function* ({ maxErrorRate, refuse, require }: DatasetInput) {
   const both = refuse.find((name) => require.includes(name))
   if (both !== undefined) {
     return yield* new UsageError({ text: `--refuse ${both} and --require ${both}: nothing is left; give one of them` })
@@ -78,28 +76,24 @@ const quality = Effect.fnUntraced(function* ({ maxErrorRate, refuse, require }: 
   return yield* new UsageError({ text: `--max-error-rate ${maxErrorRate.value}: give a share from 0 to 1` })
 })
 
-/** The marks that are to be obeyed. */
+/** The marks of `--marks`. */
 const marksRule = Effect.fnUntraced(
-  function* ({ marks, marksOnly }: SameInput) {
+  function* ({ marks, marksOnly }: DatasetInput) {
     const invocation = yield* Invocation
     if (Option.isSome(marks)) {
-      const read = Marks.read(invocation.resolve(marks.value))
-      const rule = { marks: yield* read, acceptedOnly: marksOnly }
-      return { marks: rule }
+      return { marks: { marks: yield* Marks.read(invocation.resolve(marks.value)), acceptedOnly: marksOnly } }
     }
     return marksOnly ? yield* new UsageError({ text: "--marks-only needs --marks FILE" }) : {}
   },
-  Effect.mapError((error) =>
-    error._tag === "UsageError"
-      ? error
-      : error._tag === "MarksNotFound"
-        ? new UsageError({ text: `--marks: ${error.message}` })
-        : new CommandFailed({ text: `--marks: ${error.message}` })
-  )
+  Effect.mapError((error) => {
+    if (error._tag === "UsageError") return error
+    const text = `--marks: ${error.message}`
+    return error._tag === "MarksNotFound" ? new UsageError({ text }) : new CommandFailed({ text })
+  })
 )
 
-/** Limits of one session; nothing where none is given, so that the manifest names only limits that were chosen. */
-const sessionLimits = ({ maxSessionMb, maxSteps }: SameInput) => {
+/** Limits of one session; no key without a flag, so that the manifest names only limits that were given. */
+const sessionLimits = ({ maxSessionMb, maxSteps }: DatasetInput) => {
   if (Option.isNone(maxSteps) && Option.isNone(maxSessionMb)) return {}
   return {
     limits: {
@@ -109,8 +103,8 @@ const sessionLimits = ({ maxSessionMb, maxSteps }: SameInput) => {
   }
 }
 
-/** The thread files that were named, each of which can be read. */
-const threadPaths = Effect.fnUntraced(function* ({ threads }: SameInput) {
+/** The paths of `--threads`, after a check that each can be read. */
+const threadPaths = Effect.fnUntraced(function* ({ threads }: DatasetInput) {
   const invocation = yield* Invocation
   const paths = threads.map(invocation.resolve)
   yield* RequestContexts.read(paths).pipe(
@@ -119,32 +113,34 @@ const threadPaths = Effect.fnUntraced(function* ({ threads }: SameInput) {
   return paths
 })
 
-/** What is given of the flags that have to be read. */
-export const chosen = Effect.fnUntraced(function* (input: SameInput) {
-  const { limit, maxFileMb, maxTokens, minTurns, since, split, tokenizer, town, until } = input
-  const wrong =
-    tooSmall(
+/** Refuses numbers and combinations that cannot work. */
+const check = (input: DatasetInput) => {
+  const { format, images, limit, maxFileMb, maxSessionMb, maxSteps, maxTokens, minTurns, tokenizer } = input
+  return FlagCheck.all(
+    FlagCheck.tooSmall(
       {
         "--limit": limit,
         "--max-file-mb": maxFileMb,
-        "--max-session-mb": input.maxSessionMb,
-        "--max-steps": input.maxSteps,
+        "--max-session-mb": maxSessionMb,
+        "--max-steps": maxSteps,
         "--max-tokens": maxTokens
       },
       1
-    ) ?? tooSmall({ "--min-turns": Option.some(minTurns) }, 0)
-  if (wrong !== undefined) return yield* wrong
-  if (input.images && input.format !== "messages" && input.format !== "parquet") {
-    return yield* new UsageError({
-      text: `--images: format ${input.format} has no place for them; messages and parquet do`
-    })
-  }
-  if (input.format === "tokens" && Option.isNone(tokenizer)) {
-    return yield* new UsageError({ text: "--format tokens needs --tokenizer DIR, the directory of a local model" })
-  }
+    ),
+    FlagCheck.tooSmall({ "--min-turns": Option.some(minTurns) }, 0),
+    images && format !== "messages" && format !== "parquet"
+      ? new UsageError({ text: `--images: format ${format} has no place for them; messages and parquet do` })
+      : undefined,
+    FlagCheck.needsTokenizer("--format", format, tokenizer)
+  )
+}
+
+/** The options that the flags give. */
+export const chosen = Effect.fnUntraced(function* (input: DatasetInput) {
+  yield* check(input)
+  const { limit, maxTokens, split, tokenizer, town } = input
   return {
-    ...(Option.isSome(since) ? { since: yield* date("--since", since.value) } : {}),
-    ...(Option.isSome(until) ? { until: yield* date("--until", until.value) } : {}),
+    ...(yield* PointInTime.isoPeriod(input)),
     ...(Option.isSome(limit) ? { limit: limit.value } : {}),
     ...(Option.isSome(maxTokens) ? { maxTokens: maxTokens.value } : {}),
     ...(Option.isSome(tokenizer) ? { tokenizer: yield* NamedModel.directory("--tokenizer", tokenizer.value) } : {}),
@@ -157,13 +153,13 @@ export const chosen = Effect.fnUntraced(function* (input: SameInput) {
     ...(yield* quality(input)),
     ...(yield* marksRule(input)),
     ...(input.images ? { images: true } : {}),
-    minTurns,
+    minTurns: input.minTurns,
     overflow: input.overflow,
     branches: input.branches,
     ...(Option.isSome(input.arguments) ? { arguments: input.arguments.value } : {}),
     reasoning: reasoningOf(input.format, input.reasoning),
     includeNearDuplicates: input.includeNearDuplicates,
-    // Last, since it makes a key where there is none, and nothing is written for a call that is refused.
-    redaction: yield* redactionOf(input)
+    // Last, because it creates a missing key, and a refused call writes nothing.
+    redaction: yield* Redaction.of(input)
   }
 })

@@ -1,22 +1,21 @@
-/** The options of `extract` and `merge`, with the services that they run on. */
+/** The options and services of `extract` and `merge`. */
 import { createHash } from "node:crypto"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import * as SessionDiscovery from "@pi-sessions/catalog/SessionDiscovery"
 import * as GasTown from "@pi-sessions/core/GasTown"
 import { Extract } from "@pi-sessions/extract/Extract"
 import { type ExtractOptions, type ExtractProgress } from "@pi-sessions/extract/ExtractOptions"
 import { type ThreadOptions } from "@pi-sessions/extract/parts/WorkerThreads"
-import { UsageError } from "../../Exit.ts"
 import { Invocation } from "../../Invocation.ts"
 import { inState } from "../../StateFolder.ts"
 import { VERSION } from "../../Version.ts"
-import * as StoredSessions from "../../StoredSessions.ts"
-import { type SameInput } from "../extract.ts"
+import * as FlagCheck from "../../flags/FlagCheck.ts"
+import * as NamedSources from "../../flags/NamedSources.ts"
+import { type DatasetInput } from "../extract.ts"
 import { chosen } from "./chosenOptions.ts"
-import { checkOut } from "../../flags/NamedFile.ts"
+import { outDirectory } from "../../flags/NamedFile.ts"
 import * as Workers from "./workers.ts"
 
 const defaultOut = (rigs: ReadonlyArray<string>, roles: ReadonlyArray<string>): string => {
@@ -24,17 +23,19 @@ const defaultOut = (rigs: ReadonlyArray<string>, roles: ReadonlyArray<string>): 
   return ["dataset", ...chosen].join("-")
 }
 
-/** The options that flags give, and what is told of them. */
+/** The options that the flags give. Prints what `--rig` selects. */
 export const options = Effect.fnUntraced(function* (
-  input: SameInput
+  input: DatasetInput
 ): Effect.fn.Return<
   ExtractOptions,
   Effect.Error<ReturnType<typeof chosen>>,
   Effect.Services<ReturnType<typeof chosen>>
 > {
   const invocation = yield* Invocation
-  const out = invocation.resolve(Option.getOrElse(input.out, () => defaultOut(input.rig, input.role)))
-  yield* checkOut("--out", out)
+  const out = yield* outDirectory(
+    "--out",
+    Option.getOrElse(input.out, () => defaultOut(input.rig, input.role))
+  )
   const given = yield* chosen(input)
   for (const rig of input.rig) {
     const meaning = GasTown.describeSelector(rig, { includeDogs: input.includeDogs })
@@ -53,13 +54,13 @@ export const options = Effect.fnUntraced(function* (
     includeDogs: input.includeDogs,
     includeHydrated: input.includeHydrated,
     onUnchanged: invocation.note(
-      "nothing has changed since the last run: the dataset is as it was (--fresh makes it anew)"
+      "nothing changed since the last run: the dataset stays as it is (--fresh makes it again)"
     ),
     onProgress: yield* progress
   }
 })
 
-/** How far it is, how fast, and how long it may take. */
+/** Shows sessions done, speed and remaining time. */
 const progress = Effect.gen(function* () {
   const invocation = yield* Invocation
   const begun = yield* Clock.currentTimeMillis
@@ -78,19 +79,12 @@ const duration = (seconds: number): string => {
   return `${(seconds / 3600).toFixed(1)} h`
 }
 
-/** Extract, reading the sessions that were named, or those that Pi keeps. */
+/** The service `Extract` over the sessions of `--sessions`, or of Pi's own places. */
 export const services = Effect.fnUntraced(function* (
   sessions: ReadonlyArray<string>,
   threads: Pick<ThreadOptions, "threads" | "sessionSeconds">
 ) {
-  const invocation = yield* Invocation
-  if (sessions.includes("")) {
-    return yield* new UsageError({ text: "--sessions is empty; give a session file or a directory" })
-  }
-  const { roots, missing } = yield* SessionDiscovery.discover({ sessions, cwd: invocation.cwd })
-  for (const { path, why } of [...roots, ...missing]) {
-    if (why !== "--sessions") yield* invocation.note(`sessions: ${path} (${why})`)
-  }
-  const source = StoredSessions.layerPaths(roots.map(({ path }) => path))
+  yield* FlagCheck.all(FlagCheck.emptySessions(sessions))
+  const source = yield* NamedSources.layer(sessions)
   return Extract.layerWith.pipe(Layer.provide(Workers.layer(threads)), Layer.provide(source))
 })

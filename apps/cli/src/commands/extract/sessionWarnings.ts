@@ -1,13 +1,14 @@
-/** What `extract` says of single sessions that it could not make data of. */
+/** Warnings about single sessions that gave no training data. */
 import * as Effect from "effect/Effect"
 import { type ReportRow, isStopped } from "@pi-sessions/extract/ExtractReport"
 import { CommandFailed } from "../../Exit.ts"
 import { Invocation } from "../../Invocation.ts"
+import { words } from "../../print/Words.ts"
 
 const isProblem = ({ outcome, stage }: ReportRow): boolean =>
   outcome === "unreadable" || outcome === "invalid_sample" || stage !== undefined || isStopped({ outcome })
 
-/** What could be done about it. */
+/** What the user can do. */
 const REMEDIES: { readonly [outcome: string]: string } = {
   over_budget: "; --max-steps and --max-session-mb change the limits",
   timed_out: "; give it more time with --session-timeout",
@@ -18,13 +19,11 @@ export const print = Effect.fnUntraced(function* (rows: ReadonlyArray<ReportRow>
   const invocation = yield* Invocation
   for (const row of rows.filter(isProblem)) {
     const { detail, outcome, path } = row
-    yield* invocation.note(
-      `warning: ${path}: ${outcome.replaceAll("_", " ")}: ${detail ?? ""}${REMEDIES[outcome] ?? ""}`
-    )
+    yield* invocation.note(`warning: ${path}: ${words(outcome)}: ${detail ?? ""}${REMEDIES[outcome] ?? ""}`)
   }
 })
 
-/** Fails, once all else is done, when work on sessions was stopped: the dataset lacks what another run may give. */
+/** Fails, after all other work, if work on a session was stopped: another run may give more samples. */
 export const failIfStopped = (rows: ReadonlyArray<ReportRow>) => {
   const count = rows.filter(isStopped).length
   if (count === 0) return Effect.void

@@ -1,4 +1,4 @@
-/** Names of the columns that `list` can show, in a module of their own because they stand in the command's help. */
+/** Columns and orders of `list`. A module of its own, because the command's help needs them. */
 
 export const COLUMNS = [
   "id",

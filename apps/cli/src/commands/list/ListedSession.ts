@@ -1,17 +1,17 @@
-/** A session as `list` shows it: what the catalog says, and what was read besides because it was asked for. */
+/** A session of `list`: the facts of the catalog, and facts that were read on request. */
 import { type CatalogSession } from "@pi-sessions/catalog/CatalogSession"
 import { type RoleDetection } from "@pi-sessions/core/GasTown"
 
 export interface ListedSession {
   readonly session: CatalogSession
-  /** Unknown unless the index says it, or it was asked for. */
+  /** Undefined unless it is in the index or was read. */
   readonly messages: number | undefined
-  /** "" for a session without one; unknown as above. */
+  /** "" for a session without a name; undefined as above. */
   readonly name: string | undefined
   readonly role: RoleDetection | undefined
 }
 
-/** What costs no look into the session. */
+/** The facts that are known without reading the session. */
 export const of = (session: CatalogSession): ListedSession => ({
   session,
   messages: session.indexed?.messageCount,
@@ -19,7 +19,7 @@ export const of = (session: CatalogSession): ListedSession => ({
   role: undefined
 })
 
-/** For programs: unknown fields are absent. */
+/** The JSON of a session. Unknown facts are left out. */
 export const toJson = ({ messages, name, role, session }: ListedSession) => ({
   path: session.path,
   format: session.format,

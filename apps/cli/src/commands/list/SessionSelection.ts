@@ -1,4 +1,4 @@
-/** Which sessions `list` shows, and in which order. */
+/** The filters and orders of `list`. */
 import { type CatalogSession } from "@pi-sessions/catalog/CatalogSession"
 import { isWithin } from "@pi-sessions/catalog/WorkingDirectory"
 import * as GasTown from "@pi-sessions/core/GasTown"
@@ -6,7 +6,7 @@ import { type ColumnName, type SortName } from "./ColumnName.ts"
 import { type ListedSession } from "./ListedSession.ts"
 
 export interface Criteria {
-  /** Spellings of one directory. */
+  /** Spellings of one directory: as given and absolute. */
   readonly cwd: ReadonlyArray<string>
   readonly rigs: ReadonlyArray<string>
   readonly roles: ReadonlyArray<string>
@@ -15,7 +15,7 @@ export interface Criteria {
   readonly name: string | undefined
 }
 
-/** Whether a session may be shown, as far as its header and its file tell. */
+/** Whether the header and the file of a session match. */
 export const byHeader = (session: CatalogSession, { cwd, sinceMs, untilMs }: Criteria): boolean =>
   (cwd.length === 0 || cwd.some((directory) => isWithin(session.cwd, directory))) &&
   (sinceMs === undefined || session.modifiedMs >= sinceMs) &&
@@ -33,7 +33,7 @@ export const byRole = ({ role }: ListedSession, { rigs, roles }: Criteria): bool
 export const byName = ({ name }: ListedSession, { name: wanted }: Criteria): boolean =>
   wanted === undefined || folded(name ?? "").includes(folded(wanted))
 
-/** One letter may be written in several ways, with its accents or with marks beside it. */
+/** Text without differences of case and of composed and decomposed letters. */
 const folded = (text: string): string => text.normalize("NFC").toLocaleLowerCase()
 
 const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
@@ -50,7 +50,7 @@ const ORDERS: { readonly [S in SortName]: (a: ListedSession, b: ListedSession) =
   cwd: (a, b) => compareText(a.session.cwd, b.session.cwd)
 }
 
-/** Sessions that are alike stay in order of path. */
+/** Sessions in order; equal ones by path. */
 export const sorted = (
   sessions: ReadonlyArray<ListedSession>,
   by: SortName,

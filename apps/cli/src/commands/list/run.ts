@@ -1,4 +1,4 @@
-/** Running `list`. */
+/** Runs `list`. */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
@@ -7,43 +7,29 @@ import * as DocumentaryStores from "@pi-sessions/catalog/DocumentaryStores"
 import { type OtherFile } from "@pi-sessions/catalog/OtherFile"
 import { type Catalog, SessionCatalog } from "@pi-sessions/catalog/SessionCatalog"
 import * as SessionRole from "@pi-sessions/catalog/SessionRole"
-import type * as GasTown from "@pi-sessions/core/GasTown"
 import * as TerminalText from "@pi-sessions/report/TerminalText"
 import { SessionSource } from "@pi-sessions/session-file/SessionSource"
-import { CommandFailed, UsageError, emptyFlag } from "../../Exit.ts"
+import { UsageError, missingIsUsage } from "../../Exit.ts"
 import { Invocation } from "../../Invocation.ts"
+import * as FlagCheck from "../../flags/FlagCheck.ts"
 import * as PointInTime from "../../flags/PointInTime.ts"
 import * as ResultPrinter from "../../print/ResultPrinter.ts"
 import * as StoredSessions from "../../StoredSessions.ts"
-import { COLUMNS, type ColumnName, type SortName } from "./ColumnName.ts"
+import * as CatalogNotes from "../../print/CatalogNotes.ts"
+import * as LocalTime from "../../print/LocalTime.ts"
+import { counted } from "../../print/Words.ts"
+import { type Input } from "../list.ts"
+import { COLUMNS, type ColumnName } from "./ColumnName.ts"
 import * as ListedSession from "./ListedSession.ts"
 import * as SessionSelection from "./SessionSelection.ts"
 import * as SessionTable from "../../print/SessionTable.ts"
 import * as ShortIds from "../../print/ShortIds.ts"
 
-export interface Input {
-  readonly sessions: ReadonlyArray<string>
-  readonly columns: Option.Option<string>
-  readonly sort: SortName
-  readonly reverse: boolean
-  readonly limit: Option.Option<number>
-  readonly cwd: Option.Option<string>
-  readonly rig: ReadonlyArray<string>
-  readonly role: ReadonlyArray<GasTown.Role>
-  readonly since: Option.Option<string>
-  readonly until: Option.Option<string>
-  readonly name: Option.Option<string>
-  readonly others: boolean
-  readonly documents: boolean
-  readonly json: boolean
-  readonly ndjson: boolean
-}
-
-/** Sessions whose beginnings are read at a time. */
+/** Sessions that are read at once for rig and role. */
 const OPENINGS_AT_ONCE = 8
 
 const DEFAULT_COLUMNS: ReadonlyArray<ColumnName> = ["id", "modified", "size", "cwd"]
-/** What the index knows is shown where it costs nothing. */
+/** Default with an index, which has messages and names. */
 const INDEXED_COLUMNS: ReadonlyArray<ColumnName> = ["id", "modified", "size", "messages", "cwd", "name"]
 
 const isColumn = (name: string): name is ColumnName => COLUMNS.some((column) => column === name)
@@ -59,34 +45,27 @@ const columnsOf = Effect.fnUntraced(function* (given: Option.Option<string>) {
   })
 })
 
-const timeOf = (flag: string, given: Option.Option<string>) =>
-  Option.isNone(given) ? Effect.succeed(undefined) : PointInTime.fromFlag(flag, given.value)
-
 const criteriaOf = Effect.fnUntraced(function* (input: Input) {
   const invocation = yield* Invocation
   return {
     cwd: Option.match(input.cwd, { onNone: () => [], onSome: (given) => [given, invocation.resolve(given)] }),
     rigs: input.rig,
     roles: input.role,
-    sinceMs: yield* timeOf("--since", input.since),
-    untilMs: yield* timeOf("--until", input.until),
+    ...(yield* PointInTime.periodMs(input)),
     name: Option.getOrUndefined(input.name)
   } satisfies SessionSelection.Criteria
 })
 
-const checked = Effect.fnUntraced(function* (input: Input) {
-  const refuse = (text: string) => new UsageError({ text })
-  if (input.sessions.includes("")) return yield* refuse("--sessions is empty; give a session file or a directory")
-  const { cwd, name, rig } = input
-  const empty = emptyFlag({ "--cwd": cwd, "--name": name, "--rig": rig }, "leave it out, or give one")
-  if (empty !== undefined) return yield* empty
-  if (input.json && input.ndjson)
-    return yield* refuse("--json and --ndjson are two forms of one result; give one of them")
-  if (input.others && input.documents) return yield* refuse("--others and --documents are two lists; give one of them")
-  if (Option.isSome(input.limit) && input.limit.value < 1) return yield* refuse("--limit must be 1 or more")
-})
+const check = ({ cwd, documents, json, limit, name, ndjson, others, rig, sessions }: Input) =>
+  FlagCheck.all(
+    FlagCheck.emptySessions(sessions),
+    FlagCheck.empty({ "--cwd": cwd, "--name": name, "--rig": rig }),
+    FlagCheck.exclusive({ "--json": json, "--ndjson": ndjson }),
+    FlagCheck.exclusive({ "--others": others, "--documents": documents }),
+    FlagCheck.tooSmall({ "--limit": limit }, 1)
+  )
 
-/** Adds messages and names that the index does not say, by reading the sessions. */
+/** Adds messages and names that are not in the index, by reading the sessions. */
 const summarized = Effect.fnUntraced(function* (listed: ReadonlyArray<ListedSession.ListedSession>) {
   const invocation = yield* Invocation
   const catalog = yield* SessionCatalog
@@ -105,7 +84,7 @@ const summarized = Effect.fnUntraced(function* (listed: ReadonlyArray<ListedSess
   return yield* read
 })
 
-/** Adds whose sessions they are, by reading their beginnings. */
+/** Adds rigs and roles, by reading the start of each session. */
 const identified = Effect.fnUntraced(function* (listed: ReadonlyArray<ListedSession.ListedSession>) {
   const invocation = yield* Invocation
   const source = yield* SessionSource
@@ -137,7 +116,7 @@ const select = Effect.fnUntraced(function* (input: Input, catalog: Catalog, colu
   let listed: ReadonlyArray<ListedSession.ListedSession> = catalog.sessions
     .filter((session) => SessionSelection.byHeader(session, criteria))
     .map(ListedSession.of)
-  // What decides which sessions are shown is read from all of them, and what is only shown from those that are.
+  // Facts that filters or the order need are read from all sessions; others only from sessions that are printed.
   const summariesDecide = criteria.name !== undefined || input.sort === "messages" || input.sort === "name"
   if (summariesDecide) listed = yield* summarized(listed)
   listed = listed.filter((one) => SessionSelection.byName(one, criteria))
@@ -152,18 +131,15 @@ const select = Effect.fnUntraced(function* (input: Input, catalog: Catalog, colu
   return listed
 })
 
-const where = ({ missing, roots }: Catalog): string =>
-  roots.length === 0
-    ? `there is no directory of sessions (${missing.map(({ path }) => path).join(", ")})`
-    : `searched ${roots.map(({ path }) => path).join(", ")}`
-
 const listSessions = Effect.fnUntraced(function* (input: Input, catalog: Catalog) {
   const asked = yield* columnsOf(input.columns)
   const listed = yield* select(input, catalog, asked ?? [])
   if (listed.length === 0) {
-    const found = `${catalog.sessions.length} ${catalog.sessions.length === 1 ? "session" : "sessions"} found`
-    const try_ = catalog.sessions.length > 0 ? "; try fewer filters" : "; name a place with --sessions"
-    return yield* new UsageError({ text: `no session matches: ${where(catalog)}; ${found}${try_}` })
+    const found = `${counted(catalog.sessions.length, "session")} found`
+    const advice = catalog.sessions.length > 0 ? "try fewer filters" : "name a place with --sessions"
+    return yield* new UsageError({
+      text: `no session matches: ${CatalogNotes.searched(catalog)}; ${found}; ${advice}`
+    })
   }
   if (input.ndjson)
     return yield* ResultPrinter.lines(listed.map((one) => ResultPrinter.json(ListedSession.toJson(one))))
@@ -180,12 +156,13 @@ const listSessions = Effect.fnUntraced(function* (input: Input, catalog: Catalog
 const listOthers = Effect.fnUntraced(function* (input: Input, catalog: Catalog) {
   const others = catalog.others.map(({ path, reason }) => ({ path, reason }))
   if (others.length === 0) {
-    return yield* new UsageError({ text: `every file is a session: ${where(catalog)}` })
+    return yield* new UsageError({ text: `every file is a session: ${CatalogNotes.searched(catalog)}` })
   }
   if (input.json) return yield* ResultPrinter.lines([ResultPrinter.json({ others }, 2)])
   const layout = yield* ResultPrinter.layout()
-  const told = ({ path, reason }: OtherFile) => `${ResultPrinter.pathText(layout, path)}: ${TerminalText.line(reason)}`
-  yield* ResultPrinter.lines(others.map((other) => (input.ndjson ? ResultPrinter.json(other) : told(other))))
+  const line = ({ path, reason }: Pick<OtherFile, "path" | "reason">) =>
+    `${ResultPrinter.pathText(layout, path)}: ${TerminalText.line(reason)}`
+  yield* ResultPrinter.lines(others.map((other) => (input.ndjson ? ResultPrinter.json(other) : line(other))))
 })
 
 const listDocuments = Effect.fnUntraced(function* (input: Input) {
@@ -198,7 +175,7 @@ const listDocuments = Effect.fnUntraced(function* (input: Input) {
     store,
     is ?? "not there",
     sizeBytes === undefined ? "" : SessionTable.sizeOf(sizeBytes),
-    modifiedMs === undefined ? "" : PointInTime.show(modifiedMs),
+    modifiedMs === undefined ? "" : LocalTime.minutes(modifiedMs),
     path,
     holds
   ])
@@ -207,7 +184,7 @@ const listDocuments = Effect.fnUntraced(function* (input: Input) {
 
 export const run = Effect.fnUntraced(
   function* (input: Input) {
-    yield* checked(input)
+    yield* check(input)
     yield* columnsOf(input.columns)
     yield* criteriaOf(input)
     if (input.documents) return yield* listDocuments(input)
@@ -219,19 +196,10 @@ export const run = Effect.fnUntraced(
       // The index has no columns for these.
       readHeaders: input.json || input.ndjson || /\b(version|parent)\b/.test(columns)
     })
-    if (!input.others && catalog.others.length > 0) {
-      const files =
-        catalog.others.length === 1 ? "1 file is no session or" : `${catalog.others.length} files are no sessions or`
-      yield* invocation.note(`note: ${files} could not be read; see them with --others`)
-    }
-    return yield* input.others ? listOthers(input, catalog) : listSessions(input, catalog)
+    if (input.others) return yield* listOthers(input, catalog)
+    yield* CatalogNotes.noteOthers(catalog)
+    return yield* listSessions(input, catalog)
   },
-  Effect.ensuring(Effect.flatMap(Invocation, ({ progress }) => progress(""))),
-  Effect.mapError((error) => {
-    if (error._tag === "UsageError") return error
-    const text = error.message
-    const isAbsent = error._tag === "SessionFileError" && error.reason === "no such file or directory"
-    return isAbsent ? new UsageError({ text }) : new CommandFailed({ text })
-  }),
+  missingIsUsage,
   Effect.provide(StoredSessions.layer)
 )

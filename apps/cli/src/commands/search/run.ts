@@ -1,4 +1,4 @@
-/** Running `search`. */
+/** Runs `search`. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -10,74 +10,42 @@ import type { SearchScope } from "@pi-sessions/catalog/SearchScope"
 import { type Catalog, SessionCatalog } from "@pi-sessions/catalog/SessionCatalog"
 import { type SearchNote, type SearchQuery } from "@pi-sessions/catalog/SearchQuery"
 import { SessionSearch } from "@pi-sessions/catalog/SessionSearch"
-import type * as GasTown from "@pi-sessions/core/GasTown"
-import { CommandFailed, UsageError, emptyFlag } from "../../Exit.ts"
+import { UsageError, missingIsUsage, usage } from "../../Exit.ts"
 import { Invocation } from "../../Invocation.ts"
+import * as FlagCheck from "../../flags/FlagCheck.ts"
 import * as PointInTime from "../../flags/PointInTime.ts"
 import * as ResultPrinter from "../../print/ResultPrinter.ts"
 import * as StoredSessions from "../../StoredSessions.ts"
 import * as HitJson from "../../print/HitJson.ts"
 import * as HitText from "../../print/HitText.ts"
+import * as CatalogNotes from "../../print/CatalogNotes.ts"
+import { counted } from "../../print/Words.ts"
+import { type Input } from "../search.ts"
 
-export interface Input {
-  readonly pattern: string
-  readonly scope: Option.Option<SearchScope>
-  readonly regex: boolean
-  readonly ignoreCase: boolean
-  readonly caseSensitive: boolean
-  readonly word: boolean
-  readonly sessions: ReadonlyArray<string>
-  readonly rig: ReadonlyArray<string>
-  readonly role: ReadonlyArray<GasTown.Role>
-  readonly cwd: Option.Option<string>
-  readonly model: ReadonlyArray<string>
-  readonly tool: ReadonlyArray<string>
-  readonly since: Option.Option<string>
-  readonly until: Option.Option<string>
-  readonly context: Option.Option<number>
-  readonly before: Option.Option<number>
-  readonly after: Option.Option<number>
-  readonly limit: Option.Option<number>
-  readonly count: boolean
-  readonly filesWithMatches: boolean
-  readonly json: boolean
-  readonly ndjson: boolean
-}
-
-/** How often the progress is shown. */
+/** Sessions between two updates of the progress. */
 const PROGRESS_EVERY = 25
 
-const refuse = (text: string) => new UsageError({ text })
-
-const checked = Effect.fnUntraced(function* (input: Input) {
-  if (input.sessions.includes("")) return yield* refuse("--sessions is empty; give a session file or a directory")
-  const { cwd, model, rig, tool } = input
-  const empty = emptyFlag({ "--cwd": cwd, "--rig": rig, "--model": model, "--tool": tool }, "leave it out, or give one")
-  if (empty !== undefined) return yield* empty
-  if (input.json && input.ndjson)
-    return yield* refuse("--json and --ndjson are two forms of one result; give one of them")
-  if (input.count && input.filesWithMatches)
-    return yield* refuse("--count and --files-with-matches are two results; give one of them")
-  if (input.ignoreCase && input.caseSensitive)
-    return yield* refuse("--ignore-case and --case-sensitive exclude each other")
-  if (Option.isSome(input.limit) && input.limit.value < 1) return yield* refuse("--limit must be 1 or more")
-  for (const lines of [input.context, input.before, input.after]) {
-    if (Option.isSome(lines) && lines.value < 0) return yield* refuse("a number of context lines must be 0 or more")
-  }
-  if (input.tool.length > 0 && Option.contains(input.scope, "prompts")) {
-    return yield* refuse(
-      "--tool finds calls and results, which are no prompts; leave --scope out, or give conversations"
-    )
-  }
-})
-
-const timeOf = (flag: string, given: Option.Option<string>) =>
-  Option.isNone(given) ? Effect.succeed(undefined) : PointInTime.fromFlag(flag, given.value)
+const check = (input: Input) => {
+  const { after, before, context, cwd, limit, model, rig, scope, sessions, tool } = input
+  return FlagCheck.all(
+    FlagCheck.emptySessions(sessions),
+    FlagCheck.empty({ "--cwd": cwd, "--rig": rig, "--model": model, "--tool": tool }),
+    FlagCheck.exclusive({ "--json": input.json, "--ndjson": input.ndjson }),
+    FlagCheck.exclusive({ "--count": input.count, "--files-with-matches": input.filesWithMatches }),
+    FlagCheck.exclusive({ "--ignore-case": input.ignoreCase, "--case-sensitive": input.caseSensitive }),
+    FlagCheck.tooSmall({ "--limit": limit }, 1),
+    FlagCheck.tooSmall({ "--context": context, "--before-context": before, "--after-context": after }, 0),
+    tool.length > 0 && Option.contains(scope, "prompts")
+      ? new UsageError({
+          text: "--tool finds calls and results, which are not prompts; leave --scope out, or give conversations"
+        })
+      : undefined
+  )
+}
 
 const filterOf = Effect.fnUntraced(function* (input: Input) {
   const invocation = yield* Invocation
-  const sinceMs = yield* timeOf("--since", input.since)
-  const untilMs = yield* timeOf("--until", input.until)
+  const { sinceMs, untilMs } = yield* PointInTime.periodMs(input)
   return {
     rigs: input.rig,
     roles: input.role,
@@ -92,17 +60,17 @@ const filterOf = Effect.fnUntraced(function* (input: Input) {
 const scopeOf = (input: Input): SearchScope =>
   Option.getOrElse(input.scope, () => (input.tool.length > 0 ? "conversations" : "prompts"))
 
-/** Whether the result is of sessions, and a limit too. */
+/** Whether the results, and the limit, count sessions instead of texts. */
 const ofSessions = ({ count, filesWithMatches }: Input): boolean => count || filesWithMatches
 
-/** Sessions with how many texts match in each, in the order in which they were found. */
+/** Sessions with their number of matching texts, in the order of the first match. */
 const bySession = (hits: ReadonlyArray<SearchHit>) => {
   const counts = new Map<SearchHit["session"], number>()
   for (const { session } of hits) counts.set(session, (counts.get(session) ?? 0) + 1)
   return [...counts]
 }
 
-/** The hits, each on its own or in order below its session. */
+/** Hits as text: with `--ndjson` one per line, else below a heading for each session. */
 const hitTexts = (
   input: Input,
   layout: ResultPrinter.Layout,
@@ -122,7 +90,7 @@ const hitTexts = (
   })
 }
 
-/** Paths or counts: a line as soon as all of a session is known. */
+/** Paths or counts as text: a line as soon as a session is searched. */
 const sessionTexts = (
   input: Input,
   layout: ResultPrinter.Layout,
@@ -153,27 +121,23 @@ const asDocument = Effect.fnUntraced(function* (input: Input, query: SearchQuery
   yield* ResultPrinter.stream(Stream.make(`${ResultPrinter.json({ searched, [name]: result }, 2)}\n`))
 })
 
+const ADVICE: { readonly [S in SearchScope]: string } = {
+  prompts: "; try --scope conversations, or all",
+  conversations: "; try --scope all",
+  all: ""
+}
+
 const nothing = (
   input: Input,
-  { sessions, scope }: SearchQuery,
-  { missing, roots }: Catalog,
+  { sessions, scope = "prompts" }: SearchQuery,
+  catalog: Catalog,
   unread: number
 ): UsageError => {
-  const counted = `${sessions.length} ${sessions.length === 1 ? "session" : "sessions"}`
-  const where =
-    roots.length > 0 ? `searched ${roots.map(({ path }) => path).join(", ")}` : "there is no directory of sessions"
-  const gone = roots.length > 0 ? "" : ` (${missing.map(({ path }) => path).join(", ")})`
-  const advice =
-    sessions.length === 0
-      ? "; name a place with --sessions"
-      : scope === "prompts"
-        ? "; try --scope conversations, or all"
-        : scope === "conversations"
-          ? "; try --scope all"
-          : ""
+  const advice = sessions.length === 0 ? "; name a place with --sessions" : ADVICE[scope]
   const failed = unread === 0 ? "" : `; ${unread} could not be read`
-  const text = `nothing matches ${JSON.stringify(input.pattern)} in ${scope} of ${counted}: ${where}${gone}${failed}${advice}`
-  return refuse(text)
+  const where = `${counted(sessions.length, "session")}: ${CatalogNotes.searched(catalog)}`
+  const text = `nothing matches ${JSON.stringify(input.pattern)} in ${scope} of ${where}${failed}${advice}`
+  return new UsageError({ text })
 }
 
 const searchAll = Effect.fnUntraced(function* (input: Input, pattern: SearchPattern.SearchPattern, catalog: Catalog) {
@@ -220,7 +184,7 @@ const layer = SessionSearch.layer.pipe(Layer.provide(SearchFiles.layerNode), Lay
 
 export const run = Effect.fnUntraced(
   function* (input: Input) {
-    yield* checked(input)
+    yield* check(input)
     const pattern = yield* Effect.fromResult(
       SearchPattern.make(input.pattern, {
         regex: input.regex,
@@ -228,24 +192,14 @@ export const run = Effect.fnUntraced(
         case: input.ignoreCase ? "ignore" : input.caseSensitive ? "sensitive" : "smart"
       })
     )
-    const invocation = yield* Invocation
+    const { cwd } = yield* Invocation
     const catalog = yield* SessionCatalog
-    // The index does not know which session is a fork of which.
-    const found = yield* catalog.list({ sessions: input.sessions, cwd: invocation.cwd, useIndex: false })
-    if (found.others.length > 0) {
-      const files = found.others.length === 1 ? "1 file is" : `${found.others.length} files are`
-      yield* invocation.note(`note: ${files} no session or could not be read; see list --others, and doctor`)
-    }
+    // The index does not say which session is a fork of which.
+    const found = yield* catalog.list({ sessions: input.sessions, cwd, useIndex: false })
+    yield* CatalogNotes.noteOthers(found)
     return yield* searchAll(input, pattern, found)
   },
-  Effect.ensuring(Effect.flatMap(Invocation, ({ progress }) => progress(""))),
-  Effect.mapError((error) => {
-    if (error._tag === "UsageError") return error
-    const text = error.message
-    const isWrong =
-      error._tag === "InvalidPattern" ||
-      (error._tag === "SessionFileError" && error.reason === "no such file or directory")
-    return isWrong ? new UsageError({ text }) : new CommandFailed({ text })
-  }),
+  usage("InvalidPattern"),
+  missingIsUsage,
   Effect.provide(layer)
 )

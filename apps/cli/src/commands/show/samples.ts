@@ -1,4 +1,4 @@
-/** `show --as`: what the session becomes in a dataset, as extract would make it of this session alone. */
+/** Runs `show --as`: prints the samples that extract would make of this session alone. */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as SessionRole from "@pi-sessions/catalog/SessionRole"
@@ -11,14 +11,15 @@ import { estimate, ofSample } from "@pi-sessions/samples/TokenCount"
 import * as TerminalText from "@pi-sessions/report/TerminalText"
 import * as Timeline from "@pi-sessions/report/Timeline"
 import type * as ChosenSession from "../../ChosenSession.ts"
-import { CommandFailed, UsageError } from "../../Exit.ts"
+import { CommandFailed } from "../../Exit.ts"
 import * as Interruption from "../../Interruption.ts"
 import * as ResultPrinter from "../../print/ResultPrinter.ts"
 import { reasoningOf } from "../extract/chosenOptions.ts"
 import * as NamedModel from "../../flags/NamedModel.ts"
-import { redactionOf } from "../../flags/Redaction.ts"
+import * as FlagCheck from "../../flags/FlagCheck.ts"
+import * as Redaction from "../../flags/Redaction.ts"
 import * as FateGutter from "../../print/FateGutter.ts"
-import { type Input } from "./run.ts"
+import { type Input } from "../show.ts"
 import * as SampleText from "../../print/SampleText.ts"
 import * as TimelineText from "../../print/TimelineText.ts"
 
@@ -26,13 +27,11 @@ export type SampleInput = Omit<Input, "as"> & { readonly as: FormatName }
 
 const optionsOf = Effect.fnUntraced(function* (input: SampleInput) {
   const { as: format, branches, includeHydrated, maxTokens, noRedact, overflow, reasoning } = input
-  if (Option.isSome(maxTokens) && maxTokens.value < 1) {
-    return yield* new UsageError({ text: "--max-tokens must be 1 or more" })
-  }
+  yield* FlagCheck.all(FlagCheck.tooSmall({ "--max-tokens": maxTokens }, 1))
   return {
     format,
     includeHydrated,
-    redaction: yield* redactionOf({ noRedact, redactionKey: Option.none(), secret: [], secretsFrom: [] }),
+    redaction: yield* Redaction.byDefault(noRedact),
     reasoning: reasoningOf(format, reasoning),
     branches: Option.getOrElse(branches, () => "active" as const),
     ...(Option.isSome(maxTokens) ? { maxTokens: maxTokens.value } : {}),
@@ -41,9 +40,8 @@ const optionsOf = Effect.fnUntraced(function* (input: SampleInput) {
 })
 
 const modelOf = Effect.fnUntraced(function* ({ as, tokenizer }: SampleInput) {
-  if (Option.isSome(tokenizer)) return yield* NamedModel.load("--tokenizer", tokenizer.value)
-  if (as !== "tokens") return undefined
-  return yield* new UsageError({ text: "--as tokens needs --tokenizer DIR, the directory of a local model" })
+  yield* FlagCheck.all(FlagCheck.needsTokenizer("--as", as, tokenizer))
+  return Option.isSome(tokenizer) ? yield* NamedModel.load("--tokenizer", tokenizer.value) : undefined
 })
 
 export const print = Effect.fnUntraced(function* (
@@ -68,7 +66,7 @@ export const print = Effect.fnUntraced(function* (
   return yield* ResultPrinter.lines(text(timeline, made, layout, { ...input, model }))
 })
 
-/** As they stand in the dataset; at a terminal with what could steer it escaped, which is the same JSON. */
+/** The dataset's lines. At a terminal, control characters are escaped, which gives the same JSON. */
 function* lines({ samples }: SessionSamples.SessionSamples, layout: ResultPrinter.Layout): Generator<string> {
   for (const sample of samples) {
     if (sample._tag === "Kept") yield layout.isTerminal ? TerminalText.json(sample.line) : sample.line

@@ -1,73 +1,44 @@
-/** Running `stats`: what extract reports of the sessions, then each of them once more, whole, one after another. */
+/** Runs `stats`: surveys the sessions as extract does, then reads each session once more to count it. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
-import * as SessionDiscovery from "@pi-sessions/catalog/SessionDiscovery"
-import type * as GasTown from "@pi-sessions/core/GasTown"
 import { stringAt } from "@pi-sessions/core/Json"
 import type * as Session from "@pi-sessions/core/Session"
 import { Extract, type SurveyOptions } from "@pi-sessions/extract/Extract"
-import { type ReportRow } from "@pi-sessions/extract/ExtractReport"
-import { type FormatName } from "@pi-sessions/formats/FormatName"
+import { type ExtractReport, type ReportRow } from "@pi-sessions/extract/ExtractReport"
 import * as SessionStatistics from "@pi-sessions/report/SessionStatistics"
 import * as StatsReport from "@pi-sessions/report/StatsReport"
 import * as TerminalText from "@pi-sessions/report/TerminalText"
 import { SessionSource } from "@pi-sessions/session-file/SessionSource"
-import { CommandFailed, UsageError, emptyFlag } from "../../Exit.ts"
+import { UsageError, usage } from "../../Exit.ts"
 import * as Interruption from "../../Interruption.ts"
 import { Invocation } from "../../Invocation.ts"
+import * as FlagCheck from "../../flags/FlagCheck.ts"
+import * as NamedSources from "../../flags/NamedSources.ts"
 import * as PointInTime from "../../flags/PointInTime.ts"
 import * as ResultPrinter from "../../print/ResultPrinter.ts"
 import * as Workers from "../extract/workers.ts"
-import * as StoredSessions from "../../StoredSessions.ts"
 import { reasoningOf } from "../extract/chosenOptions.ts"
 import * as NamedModel from "../../flags/NamedModel.ts"
-import { redactionOf } from "../../flags/Redaction.ts"
+import * as Redaction from "../../flags/Redaction.ts"
 import * as Warnings from "../extract/sessionWarnings.ts"
 import * as StatsMarkdown from "../../print/StatsMarkdown.ts"
 import * as StatsText from "../../print/StatsText.ts"
+import { type Input } from "../stats.ts"
 
-export interface Input {
-  readonly sessions: ReadonlyArray<string>
-  readonly rig: ReadonlyArray<string>
-  readonly role: ReadonlyArray<GasTown.Role>
-  readonly since: Option.Option<string>
-  readonly until: Option.Option<string>
-  readonly model: ReadonlyArray<string>
-  readonly by: Option.Option<StatsReport.GroupName>
-  readonly format: FormatName
-  readonly branches: "active" | "all"
-  readonly maxTokens: Option.Option<number>
-  readonly tokenizer: Option.Option<string>
-  readonly noRedact: boolean
-  readonly width: Option.Option<number>
-  readonly json: boolean
-  readonly md: boolean
-}
+const check = ({ format, json, maxTokens, md, model, rig, sessions, tokenizer }: Input) =>
+  FlagCheck.all(
+    FlagCheck.emptySessions(sessions),
+    FlagCheck.empty({ "--rig": rig, "--model": model }),
+    FlagCheck.exclusive({ "--json": json, "--md": md }),
+    FlagCheck.tooSmall({ "--max-tokens": maxTokens }, 1),
+    FlagCheck.needsTokenizer("--format", format, tokenizer)
+  )
 
-const checked = (input: Input): UsageError | undefined => {
-  const { format, json, maxTokens, md, model, rig, sessions, tokenizer } = input
-  if (sessions.includes("")) {
-    return new UsageError({ text: "--sessions is empty; give a session file or a directory" })
-  }
-  const empty = emptyFlag({ "--rig": rig, "--model": model }, "leave it out, or give one")
-  if (empty !== undefined) return empty
-  if (json && md) return new UsageError({ text: "--json and --md are two forms of one result; give one of them" })
-  if (Option.isSome(maxTokens) && maxTokens.value < 1) return new UsageError({ text: "--max-tokens must be 1 or more" })
-  if (format === "tokens" && Option.isNone(tokenizer)) {
-    return new UsageError({ text: "--format tokens needs --tokenizer DIR, the directory of a local model" })
-  }
-  return undefined
-}
-
-/** ISO 8601, from what a person gives. */
-const date = (flag: string, given: string) =>
-  Effect.map(PointInTime.fromFlag(flag, given), (ms) => new Date(ms).toISOString())
-
-/** What extract is asked for, by the same defaults as its command. */
+/** The options of the survey, with the defaults of the command `extract`. */
 const surveyOptions = Effect.fnUntraced(function* (input: Input) {
-  const { branches, format, maxTokens, model, noRedact, rig, role, since, tokenizer, until } = input
+  const { branches, format, maxTokens, model, noRedact, rig, role, tokenizer } = input
   return {
     rigs: rig,
     roles: role,
@@ -78,27 +49,20 @@ const surveyOptions = Effect.fnUntraced(function* (input: Input) {
     lengths: true,
     ...(Option.isSome(maxTokens) ? { maxTokens: maxTokens.value } : {}),
     ...(Option.isSome(tokenizer) ? { tokenizer: yield* NamedModel.directory("--tokenizer", tokenizer.value) } : {}),
-    redaction: yield* redactionOf({ noRedact, redactionKey: Option.none(), secret: [], secretsFrom: [] }),
-    ...(Option.isSome(since) ? { since: yield* date("--since", since.value) } : {}),
-    ...(Option.isSome(until) ? { until: yield* date("--until", until.value) } : {})
+    redaction: yield* Redaction.byDefault(noRedact),
+    ...(yield* PointInTime.isoPeriod(input))
   } satisfies SurveyOptions
 })
 
-const count = Effect.fnUntraced(function* (input: Input) {
+/** Reads the sessions of the report again, and counts those with answers of `models`, or all. */
+const countSessions = Effect.fnUntraced(function* (report: ExtractReport, models: ReadonlyArray<string>) {
   const invocation = yield* Invocation
   const source = yield* SessionSource
-  const options = yield* surveyOptions(input)
-  const report = yield* Effect.flatMap(Extract, (service) =>
-    service.survey({
-      ...options,
-      onProgress: ({ done, total }) => invocation.progress(`${done} of ${total} sessions`)
-    })
-  )
   const refs = new Map((yield* source.list).sessions.map((ref) => [ref.path, ref]))
-  const tally = new StatsReport.StatsTally(input.model)
+  const tally = new StatsReport.StatsTally(models)
   const rows = report.rows.filter(StatsReport.isCounted)
-  const found = new Map<string, number>()
-  let taken = 0
+  const answers = new Map<string, number>()
+  let counted = 0
   for (const [at, row] of rows.entries()) {
     const ref = refs.get(row.path)
     if (ref === undefined) continue
@@ -107,22 +71,35 @@ const count = Effect.fnUntraced(function* (input: Input) {
     if (Result.isFailure(read)) yield* invocation.note(`warning: ${row.path}: ${read.failure.message}`)
     else {
       const one = countedOf(row, read.success)
-      for (const model of answering(one)) found.set(model, (found.get(model) ?? 0) + 1)
-      if (isOfModels(one, input.model)) {
+      for (const model of answering(one)) answers.set(model, (answers.get(model) ?? 0) + 1)
+      if (isOfModels(one, models)) {
         tally.add(one)
-        taken++
+        counted++
       }
     }
     yield* Interruption.point
   }
+  return { tally, answers, counted, found: rows.length }
+})
+
+const count = Effect.fnUntraced(function* (input: Input) {
+  const invocation = yield* Invocation
+  const options = yield* surveyOptions(input)
+  const report = yield* Effect.flatMap(Extract, (service) =>
+    service.survey({
+      ...options,
+      onProgress: ({ done, total }) => invocation.progress(`${done} of ${total} sessions`)
+    })
+  )
+  const { answers, counted, found, tally } = yield* countSessions(report, input.model)
   for (const { path, reason } of report.skipped) yield* invocation.note(`warning: ${path}: ${reason}`)
   yield* Warnings.print(report.rows)
-  if (input.model.length > 0 && taken === 0) return yield* noModel(input.model, rows.length, found)
-  const counted = tally.report(report, {
+  if (input.model.length > 0 && counted === 0) return yield* noModel(input.model, found, answers)
+  const stats = tally.report(report, {
     ...(Option.isSome(input.maxTokens) ? { maxTokens: input.maxTokens.value } : {}),
     isEstimate: Option.isNone(input.tokenizer)
   })
-  return { report: counted, rows: report.rows }
+  return { report: stats, rows: report.rows }
 })
 
 const noModel = (asked: ReadonlyArray<string>, sessions: number, found: ReadonlyMap<string, number>): UsageError => {
@@ -155,22 +132,13 @@ const isOfModels = (session: StatsReport.CountedSession, models: ReadonlyArray<s
   models.length === 0 || answering(session).some((model) => models.includes(model))
 
 export const run = Effect.fnUntraced(function* (input: Input) {
-  const wrong = checked(input)
-  if (wrong !== undefined) return yield* wrong
-  const invocation = yield* Invocation
-  const { missing, roots } = yield* SessionDiscovery.discover({ sessions: input.sessions, cwd: invocation.cwd })
-  for (const { path, why } of [...roots, ...missing]) {
-    if (why !== "--sessions") yield* invocation.note(`sessions: ${path} (${why})`)
-  }
-  const sources = StoredSessions.layerPaths(roots.map(({ path }) => path))
+  yield* check(input)
+  const { progress } = yield* Invocation
+  const sources = yield* NamedSources.layer(input.sessions)
   const { report, rows } = yield* count(input).pipe(
-    Effect.ensuring(invocation.progress("")),
+    Effect.ensuring(progress("")),
     Effect.provide(Layer.provideMerge(Layer.provide(Extract.layerWith, Workers.layer()), sources)),
-    Effect.mapError((error) => {
-      if (error._tag === "UsageError" || error._tag === "CommandFailed") return error
-      const text = error.message
-      return error._tag === "NothingMatched" ? new UsageError({ text }) : new CommandFailed({ text })
-    })
+    usage("NothingMatched")
   )
   const by = Option.getOrUndefined(input.by)
   if (input.json) yield* ResultPrinter.lines([ResultPrinter.json(report, 2)])

@@ -1,16 +1,11 @@
-/** Running `verify`, `checkpoint` or `stat` over the stores that the arguments lead to. */
+/** Runs `verify`, `checkpoint` or `stat` on every store that the arguments name. */
 import * as Effect from "effect/Effect"
 import { CommandFailed } from "../../Exit.ts"
 import { Invocation } from "../../Invocation.ts"
 import { type FoundStore, type Skipped, stores } from "./StoreSearch.ts"
 import { type Failure, attempt } from "./StoreServices.ts"
 
-export interface Input {
-  readonly paths: ReadonlyArray<string>
-  readonly json: boolean
-}
-
-/** What came of one store. */
+/** The result for one store. */
 export interface Done<A> {
   readonly store: FoundStore
   readonly value: A
@@ -22,7 +17,7 @@ export interface Run<A> {
   readonly skipped: ReadonlyArray<Skipped>
 }
 
-/** Does the work for each store, one after the other. Failures are told on stderr, and the others go on. */
+/** Works on one store after another. Failures are printed on stderr, and the work goes on. */
 export const overStores = Effect.fnUntraced(function* <
   A,
   E extends { readonly _tag: string; readonly message: string },
@@ -48,7 +43,7 @@ export const overStores = Effect.fnUntraced(function* <
   return { done, failed, skipped: found.skipped } satisfies Run<A>
 })
 
-/** One document of a run. */
+/** The JSON document of a run. */
 export const document = <A>(run: Run<A>, ofValue: (value: A) => object): string =>
   JSON.stringify(
     {
@@ -60,7 +55,7 @@ export const document = <A>(run: Run<A>, ofValue: (value: A) => object): string 
     2
   )
 
-/** Fails when the work was not done for all. */
+/** Fails if the work failed for a store. */
 export const mustBeDone = <A>({ done, failed, skipped }: Run<A>, what: string): Effect.Effect<void, CommandFailed> => {
   const all = done.length + failed.length + skipped.length
   return done.length === all

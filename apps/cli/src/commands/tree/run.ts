@@ -1,4 +1,4 @@
-/** Running `tree`. */
+/** Runs `tree`. */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type * as Session from "@pi-sessions/core/Session"
@@ -6,22 +6,15 @@ import * as SessionMigration from "@pi-sessions/core/SessionMigration"
 import { type SessionEntry } from "@pi-sessions/core/SessionLine"
 import * as TerminalText from "@pi-sessions/report/TerminalText"
 import * as TreeDrawing from "@pi-sessions/report/TreeDrawing"
-import { CommandFailed } from "../../Exit.ts"
 import { Invocation } from "../../Invocation.ts"
 import * as Interruption from "../../Interruption.ts"
 import * as ResultPrinter from "../../print/ResultPrinter.ts"
 import * as ChosenSession from "../../ChosenSession.ts"
 import * as StoredSessions from "../../StoredSessions.ts"
+import { counted } from "../../print/Words.ts"
+import { type Input } from "../tree.ts"
 
-export interface Input {
-  readonly session: Option.Option<string>
-  readonly all: boolean
-  readonly ascii: boolean
-  readonly width: Option.Option<number>
-  readonly json: boolean
-}
-
-/** The drawing as text, under a line that names the session. */
+/** A line that names the session, and the drawing below it. */
 function* drawing(
   { ref }: ChosenSession.ReadSession,
   session: Session.Session,
@@ -39,7 +32,7 @@ function* drawing(
   for (const line of TreeDrawing.draw(session.tree, options)) yield painted(line, layout)
 }
 
-/** What is not on the way to the leaf steps back. */
+/** Lines off the path to the leaf are dim. */
 const painted = (line: TreeDrawing.DrawnLine, layout: ResultPrinter.Layout): string => {
   if (!layout.colours) return TreeDrawing.textOf(line)
   const { active, damaged, label, name, note, rail, text } = line
@@ -54,7 +47,7 @@ const painted = (line: TreeDrawing.DrawnLine, layout: ResultPrinter.Layout): str
   })
 }
 
-/** The lines of one JSON document, an entry on each: flat, for a session may be as deep as it is long. */
+/** The lines of one JSON document, one entry per line. It is flat, because a tree may be as deep as it is long. */
 function* document({ ref }: ChosenSession.ReadSession, { diagnostics, tree }: Session.Session): Generator<string> {
   const ids = (entries: ReadonlyArray<SessionEntry>) => entries.flatMap(({ id }) => id ?? [])
   const { cwd, format, id, path } = ref
@@ -96,28 +89,22 @@ function* document({ ref }: ChosenSession.ReadSession, { diagnostics, tree }: Se
   yield "]}"
 }
 
-export const run = Effect.fnUntraced(
-  function* (input: Input) {
-    const read = yield* ChosenSession.read(input.session)
-    const session = SessionMigration.toCurrent(read.session)
-    yield* Interruption.point
-    if (input.json) return yield* ResultPrinter.lines(document(read, session))
-    const layout = yield* ResultPrinter.layout(Option.getOrUndefined(input.width))
-    const options = {
-      all: input.all,
-      ascii: input.ascii,
-      ...(layout.columns === undefined ? {} : { columns: layout.columns })
-    }
-    yield* ResultPrinter.lines(drawing(read, session, options, layout))
-    const damage = session.diagnostics.length
-    if (damage > 0) {
-      const { note } = yield* Invocation
-      const findings = damage === 1 ? "1 finding" : `${damage} findings`
-      yield* note(
-        `warning: something is wrong with the file (${findings}); see pi-sessions doctor ${TerminalText.line(read.ref.path)}`
-      )
-    }
-  },
-  Effect.catchTag("PlatformError", (error) => Effect.fail(new CommandFailed({ text: error.message }))),
-  Effect.provide(StoredSessions.layer)
-)
+export const run = Effect.fnUntraced(function* (input: Input) {
+  const read = yield* ChosenSession.read(input.session)
+  const session = SessionMigration.toCurrent(read.session)
+  yield* Interruption.point
+  if (input.json) return yield* ResultPrinter.lines(document(read, session))
+  const layout = yield* ResultPrinter.layout(Option.getOrUndefined(input.width))
+  const options = {
+    all: input.all,
+    ascii: input.ascii,
+    ...(layout.columns === undefined ? {} : { columns: layout.columns })
+  }
+  yield* ResultPrinter.lines(drawing(read, session, options, layout))
+  const damage = session.diagnostics.length
+  if (damage > 0) {
+    const { note } = yield* Invocation
+    const path = TerminalText.line(read.ref.path)
+    yield* note(`warning: the file is damaged (${counted(damage, "finding")}); see pi-sessions doctor ${path}`)
+  }
+}, Effect.provide(StoredSessions.layer))

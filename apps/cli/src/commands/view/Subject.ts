@@ -1,4 +1,4 @@
-/** What a call of `view` is about: the sessions to list, and the dataset where it is one. */
+/** The sessions and the dataset that a call of `view` shows. */
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Option from "effect/Option"
@@ -6,13 +6,14 @@ import * as Path from "effect/Path"
 import { SessionCatalog } from "@pi-sessions/catalog/SessionCatalog"
 import * as SessionReference from "@pi-sessions/catalog/SessionReference"
 import { type ViewerOptions } from "@pi-sessions/viewer/Viewer"
-import { CommandFailed, UsageError } from "../../Exit.ts"
+import { UsageError, missingIsUsage } from "../../Exit.ts"
 import { Invocation } from "../../Invocation.ts"
+import * as CatalogNotes from "../../print/CatalogNotes.ts"
 import { type Input } from "../view.ts"
 
 export type Subject = Pick<ViewerOptions, "sessions" | "note" | "begin" | "dataset">
 
-/** Whether a directory is one that extract wrote. */
+/** Whether extract wrote the directory. */
 const isDataset = Effect.fnUntraced(function* (directory: string) {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
@@ -21,21 +22,11 @@ const isDataset = Effect.fnUntraced(function* (directory: string) {
 })
 
 const listed = Effect.fnUntraced(function* (given: ReadonlyArray<string>) {
-  const invocation = yield* Invocation
+  const { cwd } = yield* Invocation
   const catalog = yield* SessionCatalog
-  const { others, roots, sessions } = yield* catalog
-    // The index does not know which session is a fork, which a search has to.
-    .list({ sessions: given, cwd: invocation.cwd, readHeaders: true })
-    .pipe(
-      Effect.mapError((error) =>
-        error._tag === "SessionFileError" && error.reason === "no such file or directory"
-          ? new UsageError({ text: error.message })
-          : new CommandFailed({ text: error.message })
-      )
-    )
-  const files = others.length === 1 ? "1 file is no session" : `${others.length} files are no sessions`
-  const note = others.length === 0 ? "" : `${files} or could not be read; pi-sessions list --others names them`
-  return { roots, sessions, note }
+  // The index does not say which session is a fork, which a search needs.
+  const found = yield* missingIsUsage(catalog.list({ sessions: given, cwd, readHeaders: true }))
+  return { ...found, note: CatalogNotes.others(found) }
 })
 
 export const find = Effect.fnUntraced(function* (input: Input) {
@@ -59,9 +50,9 @@ export const find = Effect.fnUntraced(function* (input: Input) {
   }
   const found = yield* listed(what === undefined ? input.sessions : [what, ...input.sessions])
   if (found.sessions.length === 0) {
-    const places = found.roots.map(({ path }) => path).join(", ")
-    const where = places === "" ? "there is no directory of sessions" : `searched ${places}`
-    return yield* new UsageError({ text: `no session found: ${where}; give the path of one, or a directory` })
+    return yield* new UsageError({
+      text: `no session found: ${CatalogNotes.searched(found)}; give the path of one, or a directory`
+    })
   }
   return { sessions: found.sessions, note: found.note, begin: "sessions" } satisfies Subject
 })

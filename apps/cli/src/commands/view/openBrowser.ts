@@ -1,6 +1,6 @@
 /**
- * Opens a person's browser. It is told a file that only they can read, which leads on: what programs are called with can be
- * read by everybody on the machine, and the address holds the token.
+ * Opens the user's browser with a private file that redirects to the address. The address holds the token, and every user
+ * of the machine can read the arguments of a program.
  */
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
@@ -29,8 +29,8 @@ export const openBrowser = Effect.fnUntraced(function* (url: string) {
       stdout: "ignore",
       stderr: "ignore"
     })
-    if ((yield* handle.exitCode) !== 0) return yield* Effect.fail("it refused")
-    // Time to read it.
+    if ((yield* handle.exitCode) !== 0) return yield* Effect.fail("the program failed")
+    // The browser needs time to read the file.
     yield* Effect.sleep("30 seconds")
   }).pipe(
     Effect.scoped,

@@ -1,4 +1,4 @@
-/** Running `view`: what is to be seen, and the page of it, served or written. */
+/** Runs `view`: serves the page, or writes it to a file. */
 import { createServer } from "node:http"
 import { setFlagsFromString } from "node:v8"
 import * as Effect from "effect/Effect"
@@ -16,33 +16,34 @@ import * as ViewServer from "@pi-sessions/viewer/ViewServer"
 import { Viewer, type ViewerOptions } from "@pi-sessions/viewer/Viewer"
 import * as SafeWrite from "@pi-sessions/session-file/SafeWrite"
 import { fromPlatform } from "@pi-sessions/session-file/SessionFileError"
-import { Sqlite } from "@pi-sessions/sqlite/Sqlite"
-import { SessionStore } from "@pi-sessions/store/SessionStore"
-import { StoreLock } from "@pi-sessions/store/StoreLock"
-import { CommandFailed, UsageError, emptyFlag } from "../../Exit.ts"
+import { CommandFailed, UsageError } from "../../Exit.ts"
 import { Invocation } from "../../Invocation.ts"
 import { inState } from "../../StateFolder.ts"
 import * as StoredSessions from "../../StoredSessions.ts"
-import { redactionOf } from "../../flags/Redaction.ts"
+import * as FlagCheck from "../../flags/FlagCheck.ts"
+import * as Redaction from "../../flags/Redaction.ts"
+import { counted } from "../../print/Words.ts"
 import { type Input } from "../view.ts"
 import * as Subject from "./Subject.ts"
 import { openBrowser } from "./openBrowser.ts"
 import { VERSION } from "../../Version.ts"
 
 /**
- * V8 lets the space for young objects grow to some 100 MB while a large session is read, and keeps it. A server that a
- * person leaves open for the day takes a third less without that, and is no slower (bench/view.bench.ts).
+ * Keeps V8's space for young objects small. Otherwise it grows to some 100 MB while a large session is read, and stays; an
+ * open server takes a third less memory without that, and is no slower (bench/view.bench.ts).
  */
 const smallNursery = Effect.sync(() => setFlagsFromString("--semi-space-growth-factor=1"))
 
-/** A file with more than this is nothing that a browser opens gladly. */
+/** Largest file of `--out`, so that browsers open it quickly. */
 const FILE_BYTES = 48 << 20
 
-const checked = Effect.fnUntraced(function* ({ marks, out, port, sessions, what }: Input) {
-  const empty = emptyFlag({ "--sessions": sessions, "--out": out, "--marks": marks, what }, "leave it out, or give one")
-  if (empty !== undefined) return yield* empty
-  if (port < 0 || port > 65_535)
-    return yield* new UsageError({ text: `--port ${port}: a port is a number up to 65535` })
+const check = Effect.fnUntraced(function* ({ marks, out, port, sessions, what }: Input) {
+  yield* FlagCheck.all(
+    FlagCheck.empty({ "--sessions": sessions, "--out": out, "--marks": marks, what }),
+    port < 0 || port > 65_535
+      ? new UsageError({ text: `--port ${port}: a port is a number from 0 to 65535` })
+      : undefined
+  )
   if (Option.isNone(out)) return
   const fs = yield* FileSystem.FileSystem
   const file = (yield* Invocation).resolve(out.value)
@@ -57,13 +58,13 @@ const optionsOf = Effect.fnUntraced(function* (input: Input) {
   const subject = yield* Subject.find(input)
   const isFile = Option.isSome(input.out)
   const marks = Option.isSome(input.marks) ? invocation.resolve(input.marks.value) : yield* inState("marks.json")
-  // Marks that cannot be read are told before a key for placeholders is made.
+  // Unreadable marks end the call before a redaction key is created.
   yield* Effect.mapError(Marks.readOrNone(marks), (error) => new CommandFailed({ text: `--marks: ${error.message}` }))
   const options: ViewerOptions = {
     ...subject,
     version: VERSION,
-    redaction: yield* redactionOf(input),
-    // On this machine a picture tells nobody anything new.
+    redaction: yield* Redaction.of(input),
+    // A server for this machine only shows pictures that are on this machine already.
     withPictures: !isFile || input.noRedact || input.pictures,
     marksFile: marks,
     format: input.format
@@ -71,57 +72,54 @@ const optionsOf = Effect.fnUntraced(function* (input: Input) {
   return options
 })
 
-/** Replaces what an earlier call wrote, and nothing else. */
-const writeFile = Effect.fnUntraced(function* (given: string, isDataset: boolean, assets: ViewPage.PageAssets) {
+/** Fails if the file exists and was not written by this command. */
+const checkReplaceable = Effect.fnUntraced(function* (file: string) {
   const fs = yield* FileSystem.FileSystem
+  const text = yield* Effect.orElseSucceed(fs.readFileString(file), () => "")
+  if (text === "" || text.slice(0, 4000).includes("<title>pi-sessions</title>")) return
+  return yield* new UsageError({
+    text: `--out ${file}: the file exists and was not written by this command; choose another`
+  })
+})
+
+const writeFile = Effect.fnUntraced(function* (given: string, isDataset: boolean, assets: ViewPage.PageAssets) {
   const invocation = yield* Invocation
   const file = invocation.resolve(given)
-  const there = yield* Effect.option(fs.readFileString(file))
-  if (
-    Option.isSome(there) &&
-    there.value !== "" &&
-    !there.value.slice(0, 4000).includes("<title>pi-sessions</title>")
-  ) {
-    return yield* new UsageError({
-      text: `--out ${file}: a file is there that this command did not write; choose another`
-    })
-  }
+  yield* checkReplaceable(file)
   const made = yield* ViewFile.make({
     assets,
     mostBytes: FILE_BYTES,
     onProgress: (done, total) => invocation.progress(`${done} of ${total} sessions`)
-  }).pipe(Effect.ensuring(invocation.progress("")))
+  })
+  yield* invocation.progress("")
   if (made.sessions === 0 && !isDataset) {
     const why = made.left.map(({ id, reason }) => `${id}: ${reason}`).slice(0, 3)
     return yield* new CommandFailed({
-      text: `--out ${file}: not written, as no session can be in it (${why.join("; ")})`
+      text: `--out ${file}: not written, because it can hold none of the sessions (${why.join("; ")})`
     })
   }
   yield* SafeWrite.write(file, [new TextEncoder().encode(made.html)], "replace").pipe(
     Effect.mapError(fromPlatform(file, "write"))
   )
   for (const { id, reason } of made.left) yield* invocation.note(`warning: not in the file: ${id}: ${reason}`)
-  const sessions = `${made.sessions} ${made.sessions === 1 ? "session" : "sessions"}`
-  yield* invocation.note(`wrote ${sessions}, ${made.html.length.toLocaleString("en-US")} characters`)
+  yield* invocation.note(`wrote ${counted(made.sessions, "session")}, ${counted(made.html.length, "character")}`)
   yield* invocation.result(file)
 })
 
-/** Serves until it is interrupted. */
+/** Serves the page until an interruption. */
 const serve = Effect.fnUntraced(function* (input: Input, options: ViewerOptions, assets: ViewPage.PageAssets) {
   const invocation = yield* Invocation
   const token = ViewServer.newToken()
-  const told = Layer.effectDiscard(
+  const announcement = Layer.effectDiscard(
     Effect.gen(function* () {
       const { address } = yield* HttpServer.HttpServer
       const port = address._tag === "UnixPathAddress" ? input.port : address.port
       const url = `http://127.0.0.1:${port}/${token}/`
-      const sessions = options.sessions.length.toLocaleString("en-US")
+      const sessions = counted(options.sessions.length, "session")
       const what = options.dataset === undefined ? "" : `${options.dataset}, `
-      yield* invocation.note(
-        `${what}${sessions} sessions, ${options.redaction === "off" ? "not redacted" : "redacted"}`
-      )
+      yield* invocation.note(`${what}${sessions}, ${options.redaction === "off" ? "not redacted" : "redacted"}`)
       if (options.marksFile !== undefined) yield* invocation.note(`marks: ${options.marksFile}`)
-      yield* invocation.note("for this machine alone; Ctrl-C ends it")
+      yield* invocation.note("for this machine only; Ctrl-C ends it")
       yield* invocation.result(url)
       if (input.open) yield* openBrowser(url)
     })
@@ -131,7 +129,9 @@ const serve = Effect.fnUntraced(function* (input: Input, options: ViewerOptions,
     port: input.port,
     gracefulShutdownTimeout: "1 second"
   })
-  yield* Layer.launch(told.pipe(Layer.provideMerge(ViewServer.layer({ token, assets })), Layer.provide(server))).pipe(
+  yield* Layer.launch(
+    announcement.pipe(Layer.provideMerge(ViewServer.layer({ token, assets })), Layer.provide(server))
+  ).pipe(
     Effect.catchTag("ServeError", ({ cause }) =>
       Effect.fail(new CommandFailed({ text: cannotListen(input.port, cause) }))
     )
@@ -144,24 +144,17 @@ const cannotListen = (port: number, cause: unknown): string => {
   return `cannot listen on 127.0.0.1 port ${port} (${code}); ${remedy}`
 }
 
-const stores = SessionStore.layer.pipe(Layer.provideMerge(StoreLock.layer), Layer.provide(Sqlite.layer))
-
-export const run = Effect.fnUntraced(
-  function* (input: Input) {
-    yield* checked(input)
-    yield* smallNursery
-    const options = yield* optionsOf(input)
-    const assets = yield* ViewPage.assets
-    yield* Effect.gen(function* () {
-      if (Option.isSome(input.out)) return yield* writeFile(input.out.value, options.dataset !== undefined, assets)
-      return yield* serve(input, options, assets)
-    }).pipe(
-      Effect.provide(Viewer.layer(options)),
-      Effect.provide(SessionSearch.layer.pipe(Layer.provide(SearchFiles.layerNode))),
-      Effect.provide(stores)
-    )
-  },
-  Effect.mapError((error) => (error._tag === "UsageError" ? error : new CommandFailed({ text: error.message }))),
-  Effect.ensuring(Effect.flatMap(Invocation, ({ progress }) => progress(""))),
-  Effect.provide(StoredSessions.layer)
-)
+export const run = Effect.fnUntraced(function* (input: Input) {
+  yield* check(input)
+  yield* smallNursery
+  const options = yield* optionsOf(input)
+  const assets = yield* ViewPage.assets
+  yield* Effect.gen(function* () {
+    if (Option.isSome(input.out)) return yield* writeFile(input.out.value, options.dataset !== undefined, assets)
+    return yield* serve(input, options, assets)
+  }).pipe(
+    Effect.provide(Viewer.layer(options)),
+    Effect.provide(SessionSearch.layer.pipe(Layer.provide(SearchFiles.layerNode))),
+    Effect.provide(StoredSessions.layerStore)
+  )
+}, Effect.provide(StoredSessions.layer))

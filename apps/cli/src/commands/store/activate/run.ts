@@ -1,22 +1,18 @@
-/** `pi-sessions store activate` */
+/** Runs `store activate`. */
 import * as Effect from "effect/Effect"
 import { SessionStore } from "@pi-sessions/store/SessionStore"
-import { CommandFailed, UsageError } from "../../../Exit.ts"
+import { UsageError } from "../../../Exit.ts"
 import { Invocation } from "../../../Invocation.ts"
+import { type ActivateInput } from "../../store.ts"
 import { nothing, refuse, search } from "../StoreSearch.ts"
 import * as StoreServices from "../StoreServices.ts"
 
-export interface Input {
-  readonly container: string
-  readonly json: boolean
-}
-
 const NOTES = {
-  activated: "its marker was written again, after the container was read as a whole",
+  activated: "the whole container was read, and its marker written again",
   already: "nothing to do: it is the active store of its session"
 }
 
-export const run = Effect.fnUntraced(function* (input: Input) {
+export const run = Effect.fnUntraced(function* (input: ActivateInput) {
   const invocation = yield* Invocation
   const sessionStore = yield* SessionStore
   const given = invocation.resolve(input.container)
@@ -24,13 +20,11 @@ export const run = Effect.fnUntraced(function* (input: Input) {
   const store = found.stores.find(({ named }) => named)
   if (store === undefined) {
     if (found.stores.length + found.files.length > 0) {
-      return yield* new UsageError({ text: `${given} is no container; name one: ID.v2` })
+      return yield* new UsageError({ text: `${given} is not a container; name one: ID.v2` })
     }
     return yield* nothing("no container found", [given], [...found.skipped, ...refuse(found.retired)], [])
   }
-  const outcome = yield* sessionStore
-    .activate(store.location)
-    .pipe(Effect.mapError((error) => new CommandFailed({ text: error.message })))
+  const outcome = yield* sessionStore.activate(store.location)
   yield* invocation.note(NOTES[outcome])
   const { sessionId } = store.location
   yield* invocation.result(

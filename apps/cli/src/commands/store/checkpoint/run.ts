@@ -1,15 +1,16 @@
-/** `pi-sessions store checkpoint` */
+/** Runs `store checkpoint`. */
 import * as Effect from "effect/Effect"
 import { SessionStore } from "@pi-sessions/store/SessionStore"
 import { type StoreNotActive } from "@pi-sessions/store/StoreError"
 import { Invocation } from "../../../Invocation.ts"
 import * as Table from "../../../print/Table.ts"
-import { type Input, document, mustBeDone, overStores } from "../StoreRun.ts"
+import { document, mustBeDone, overStores } from "../StoreRun.ts"
+import { type StoreInput } from "../../store.ts"
 import { type FoundStore } from "../StoreSearch.ts"
 import * as StoreServices from "../StoreServices.ts"
 
 interface Checkpointed {
-  /** `already`: a checkpoint held the head; `not_active`: another store of the session is, so that nothing was done. */
+  /** `already`: the checkpoint is current; `not_active`: another store of the session is active, so nothing was done. */
   readonly outcome: "written" | "already" | "not_active"
   readonly state?: string
   readonly entries?: number
@@ -40,30 +41,26 @@ const checkpoint = Effect.fnUntraced(function* ({ location, named }: FoundStore)
   )
 })
 
-export const run = Effect.fnUntraced(
-  function* (input: Input) {
-    const invocation = yield* Invocation
-    const checkpointed = yield* overStores(input.paths, checkpoint)
-    for (const { store, value } of checkpointed.done) {
-      for (const repair of value.repairs) yield* invocation.note(`mended: ${store.container}: ${repair}`)
-    }
-    if (input.json) yield* invocation.result(document(checkpointed, (value) => value))
-    else if (checkpointed.done.length > 0) {
-      yield* invocation.result(
-        Table.render(
-          ["checkpoint", "number", "entries", "state", "store"],
-          checkpointed.done.map(({ store, value }) => [
-            value.outcome.replace("_", " "),
-            value.checkpoint ?? "",
-            value.entries ?? "",
-            value.state ?? "",
-            store.container
-          ])
-        ).join("\n")
-      )
-    }
-    yield* mustBeDone(checkpointed, "checkpointed")
-  },
-  Effect.ensuring(Effect.flatMap(Invocation, ({ progress }) => progress(""))),
-  Effect.provide(StoreServices.layer)
-)
+export const run = Effect.fnUntraced(function* (input: StoreInput) {
+  const invocation = yield* Invocation
+  const checkpointed = yield* overStores(input.paths, checkpoint)
+  for (const { store, value } of checkpointed.done) {
+    for (const repair of value.repairs) yield* invocation.note(`repaired: ${store.container}: ${repair}`)
+  }
+  if (input.json) yield* invocation.result(document(checkpointed, (value) => value))
+  else if (checkpointed.done.length > 0) {
+    yield* invocation.result(
+      Table.render(
+        ["checkpoint", "number", "entries", "state", "store"],
+        checkpointed.done.map(({ store, value }) => [
+          value.outcome.replace("_", " "),
+          value.checkpoint ?? "",
+          value.entries ?? "",
+          value.state ?? "",
+          store.container
+        ])
+      ).join("\n")
+    )
+  }
+  yield* mustBeDone(checkpointed, "checkpointed")
+}, Effect.provide(StoreServices.layer))

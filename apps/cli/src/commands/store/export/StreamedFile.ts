@@ -1,4 +1,4 @@
-/** Writing a stream to a new file, as SafeWrite writes what is in memory: whole or not at all, and never over another. */
+/** Writes a stream to a new file: whole or not at all, and never over an existing file. */
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Path from "effect/Path"
@@ -7,7 +7,7 @@ import * as SafeWrite from "@pi-sessions/session-file/SafeWrite"
 import { explain } from "@pi-sessions/session-file/SessionFileError"
 import { CommandFailed } from "../../../Exit.ts"
 
-/** Node takes no more than 2 GiB in one call. */
+/** Node writes at most 2 GiB in one call. */
 const WRITE_BYTES = 1 << 30
 
 const cut = (chunk: Uint8Array): Stream.Stream<Uint8Array> =>
@@ -17,7 +17,7 @@ const cut = (chunk: Uint8Array): Stream.Stream<Uint8Array> =>
         Stream.map((n) => chunk.subarray(n * WRITE_BYTES, (n + 1) * WRITE_BYTES))
       )
 
-/** Writes `target`; with `force`, what is there gets another name, which is returned. Its directory is made. */
+/** Writes `target` and creates its directory. With `force`, an existing file is renamed; gives the new name. */
 export const writeNew = Effect.fnUntraced(function* <E, R>(
   target: string,
   bytes: Stream.Stream<Uint8Array, E, R>,
@@ -34,7 +34,7 @@ export const writeNew = Effect.fnUntraced(function* <E, R>(
   if (info._tag === "Some" && info.value.type !== "File") {
     return yield* new CommandFailed({ text: `${target} is not a regular file; nothing was written` })
   }
-  // Asked again by the link at the end: this is only to fail before the work.
+  // The link at the end checks again; this check only fails early.
   if (info._tag === "Some" && !force) return yield* exists
   const directory = path.dirname(target)
   yield* fs.makeDirectory(directory, { recursive: true }).pipe(Effect.mapError(failed))

@@ -1,8 +1,7 @@
-/** `pi-sessions store export` */
+/** Runs `store export`. */
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
 import * as Path from "effect/Path"
-import * as Stdio from "effect/Stdio"
 import * as Stream from "effect/Stream"
 import { type SessionFileError, explain } from "@pi-sessions/session-file/SessionFileError"
 import { type Sqlite } from "@pi-sessions/sqlite/Sqlite"
@@ -12,24 +11,20 @@ import * as StoreSalvage from "@pi-sessions/store/StoreSalvage"
 import * as StoreReader from "@pi-sessions/store/StoreReader"
 import { CommandFailed, UsageError } from "../../../Exit.ts"
 import { Invocation } from "../../../Invocation.ts"
+import * as FlagCheck from "../../../flags/FlagCheck.ts"
+import * as ResultPrinter from "../../../print/ResultPrinter.ts"
+import { counted } from "../../../print/Words.ts"
+import { type ExportInput } from "../../store.ts"
 import { writeNew } from "./StreamedFile.ts"
 import { type FoundStore, bytesOf, nothing, search, storeBeside } from "../StoreSearch.ts"
 import * as StoreServices from "../StoreServices.ts"
-
-export interface Input {
-  readonly session: string
-  readonly out: string
-  readonly force: boolean
-  readonly salvage: boolean
-  readonly json: boolean
-}
 
 interface Opened {
   readonly from: string
   readonly bytes: Stream.Stream<Uint8Array, SessionFileError | StoreReader.ReadError, FileSystem.FileSystem | Sqlite>
 }
 
-/** What is whole of a container, whatever its marker, manifest and index say; what is not goes to `lost`. */
+/** Every whole line of a container, without its marker, manifest and index; adds what is damaged to `lost`. */
 const salvaged = Effect.fnUntraced(function* (given: string, lost: Array<StoreSalvage.Lost>) {
   const path = yield* Path.Path
   const found = yield* search([given])
@@ -46,7 +41,7 @@ const salvaged = Effect.fnUntraced(function* (given: string, lost: Array<StoreSa
   return { from: store.container, bytes }
 })
 
-/** A session's bytes from its active store, and where that is. */
+/** A session's bytes from its active store, and the path of that store. */
 const openSession = Effect.fnUntraced(function* (given: string) {
   const path = yield* Path.Path
   const sessionStore = yield* SessionStore
@@ -63,7 +58,7 @@ const openSession = Effect.fnUntraced(function* (given: string) {
     const inside = found.stores.length + found.files.length
     return yield* inside > 0
       ? new UsageError({
-          text: `${given} is a directory with ${StoreServices.counted(inside, "session")}; name one session`
+          text: `${given} is a directory with ${counted(inside, "session")}; name one session`
         })
       : nothing("no session to export", [given], found.skipped, [])
   }
@@ -82,73 +77,50 @@ const openSession = Effect.fnUntraced(function* (given: string) {
   return { from: file.path, bytes: bytesOf(file) }
 })
 
+const check = ({ json, out }: ExportInput) =>
+  FlagCheck.all(
+    out === "-" && json
+      ? new UsageError({ text: "the session itself goes to standard output; --json needs --out FILE" })
+      : undefined,
+    FlagCheck.empty({ "--out": out }, "give a file, or - for standard output")
+  )
+
 export const run = Effect.fnUntraced(
-  function* (input: Input) {
+  function* (input: ExportInput) {
+    yield* check(input)
     const invocation = yield* Invocation
-    const toStdout = input.out === "-"
-    if (toStdout && input.json) {
-      return yield* new UsageError({ text: "the session itself goes to standard output; --json needs --out FILE" })
-    }
-    if (input.out === "")
-      return yield* new UsageError({ text: "--out is empty; give a file, or - for standard output" })
-    const stdio = yield* Stdio.Stdio
     const given = invocation.resolve(input.session)
     const lost: Array<StoreSalvage.Lost> = []
     const { from, bytes }: Opened = yield* input.salvage ? salvaged(given, lost) : openSession(given)
-    const tellLost = Effect.suspend(() =>
+    const noteLost = Effect.suspend(() =>
       Effect.forEach(
         lost,
         (gap) => invocation.note(`lost: ${gap.path}, bytes ${gap.byteOffset} to ${gap.end}: ${gap.reason}`),
         { discard: true }
       )
     )
+    if (input.out === "-") return yield* Effect.andThen(ResultPrinter.stream(bytes), noteLost)
     let length = 0
-    const counted = Stream.map(bytes, (chunk) => {
+    const measured = Stream.map(bytes, (chunk) => {
       length += chunk.length
       return chunk
     })
-    if (toStdout) {
-      // Who reads us may have enough (head): that is no failure.
-      return yield* Stream.run(counted, stdio.stdout({ endOnDone: false })).pipe(
-        Effect.catchReason("PlatformError", "Unknown", (reason, error) =>
-          isBrokenPipe(reason.cause) ? Effect.void : Effect.fail(error)
-        ),
-        Effect.andThen(tellLost)
-      )
-    }
-    const target = invocation.resolve(input.out)
-    const movedAside = yield* writeNew(target, counted, input.force)
-    yield* tellLost
+    const path = invocation.resolve(input.out)
+    const movedAside = yield* writeNew(path, measured, input.force)
+    yield* noteLost
     if (movedAside !== undefined) yield* invocation.note(`what was there is now ${movedAside}`)
-    yield* invocation.note(`wrote ${StoreServices.counted(length, "byte")} of ${from}`)
-    yield* invocation.result(
-      input.json
-        ? JSON.stringify(
-            {
-              path: target,
-              from,
-              bytes: length,
-              ...(movedAside === undefined ? {} : { movedAside }),
-              ...(input.salvage ? { lost } : {})
-            },
-            null,
-            2
-          )
-        : target
-    )
+    yield* invocation.note(`wrote ${counted(length, "byte")} of ${from}`)
+    const aside = movedAside === undefined ? {} : { movedAside }
+    const result = { path, from, bytes: length, ...aside, ...(input.salvage ? { lost } : {}) }
+    yield* invocation.result(input.json ? JSON.stringify(result, null, 2) : path)
   },
   Effect.scoped,
-  Effect.mapError((error) => {
-    if (error._tag === "UsageError" || error._tag === "CommandFailed") return error
-    return new CommandFailed({ text: error._tag === "PlatformError" ? explain(error) : error.message })
-  }),
+  Effect.catchTag("PlatformError", (error) => Effect.fail(new CommandFailed({ text: explain(error) }))),
   Effect.provide(StoreServices.layer)
 )
 
-/** A batch as one piece to write; a long line comes by itself, and is not copied. */
+/** Joins a batch to one piece. A long line is a batch of its own and is not copied. */
 const joined = (pieces: ReadonlyArray<Uint8Array>): Uint8Array => {
   const [first] = pieces
   return first !== undefined && pieces.length === 1 ? first : Buffer.concat(pieces)
 }
-
-const isBrokenPipe = (cause: unknown): boolean => cause instanceof Error && "code" in cause && cause.code === "EPIPE"

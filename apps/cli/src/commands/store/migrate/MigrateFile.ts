@@ -1,4 +1,4 @@
-/** One session's way into its container, as `migrate` takes it: which file it is, whether it is there already. */
+/** The migration of one session file into its container. */
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Path from "effect/Path"
@@ -9,22 +9,22 @@ import { type FoundFile, type FoundStore, type Search, sessionIdOf, sizeOf } fro
 import { type Failure, attempt } from "../StoreServices.ts"
 
 export interface Row {
-  /** The session file; the container, where there is no file any more. */
+  /** The session file, or the container if the file is gone. */
   readonly path: string
   /**
-   * `refused`: damaged, or of another format version; `superseded`: its session has moved on to another file, or to a
-   * container that was made of another file; `not_a_session`: found in a directory, and no session at all.
+   * `refused`: damaged, or of another format version; `superseded`: another file or container of the session is active;
+   * `not_a_session`: a file in a directory without a session.
    */
   readonly outcome: "migrated" | "already" | "refused" | "failed" | "superseded" | "not_a_session"
   readonly sessionId?: string
   readonly container?: string
-  /** Without the session's header. */
+  /** Entries without the session's header. */
   readonly entries?: number
-  /** Of the session. */
+  /** Size of the session. */
   readonly bytes?: number
-  /** Bytes that stand behind those that were migrated once. */
+  /** Bytes written to the file after it was migrated. */
   readonly sourceGrewBy?: number
-  /** What was written to the file since it was migrated. */
+  /** How the file changed after it was migrated. */
   readonly sourceChanged?: SourceChange
   readonly why?: string
   readonly message?: string
@@ -33,7 +33,7 @@ export interface Row {
 
 const failed = (path: string, { why, message }: Failure): Row => ({ path, outcome: "failed", why, message })
 
-/** A session that is in its container, where `source` is what it was migrated from, if that is there. */
+/** The row of a session that was migrated before, from `source` if that still exists. */
 const already = Effect.fnUntraced(function* (store: FoundStore, source: FoundFile | undefined, migratedBytes: number) {
   const sessionStore = yield* SessionStore
   const migration = yield* StoreMigration
@@ -52,7 +52,7 @@ const already = Effect.fnUntraced(function* (store: FoundStore, source: FoundFil
   } satisfies Row
 })
 
-/** What a session's container was last migrated from; undefined where it was not. */
+/** The file that a container was last migrated from; undefined if it was not migrated. */
 const migratedFrom = Effect.fnUntraced(function* (location: StoreLayout.StoreLocation) {
   const path = yield* Path.Path
   const migration = yield* StoreMigration
@@ -64,7 +64,7 @@ const migratedFrom = Effect.fnUntraced(function* (location: StoreLayout.StoreLoc
   return { path: file, format, bytes: byte_length, isComplete: last.phase === "completed" }
 })
 
-/** Brings one session file into its container, unless it is there. */
+/** Migrates one session file, unless it was migrated before. */
 export const migrateFile = Effect.fnUntraced(function* (file: FoundFile, onProgress: MigrateOptions["onProgress"]) {
   const path = yield* Path.Path
   const sessionStore = yield* SessionStore
@@ -93,7 +93,7 @@ export const migrateFile = Effect.fnUntraced(function* (file: FoundFile, onProgr
   return yield* migration.migrate(file.path, options).pipe(
     Effect.map(({ location, outcome, entryCount, byteLength, sourceGrewBy, sourceChanged }): Row => {
       const { container } = StoreLayout.names(path, location)
-      // Somebody else migrated another file of the session in between.
+      // Another process migrated another file of the session meanwhile.
       if (outcome === "superseded") {
         const message = `${file.path}: another file of this session is its active store now`
         return failed(file.path, { why: "StoreNotActive", message })
@@ -108,8 +108,8 @@ export const migrateFile = Effect.fnUntraced(function* (file: FoundFile, onProgr
 })
 
 /**
- * The sessions that a search leads to: its files, and for each container or marker the file that is to be migrated, or,
- * where there is none any more, a row that tells how it stands.
+ * What to migrate after a search: its files, and the file of each container or marker. A container without a file becomes
+ * a row of the result.
  */
 export const candidates = Effect.fnUntraced(function* (found: Search) {
   const fs = yield* FileSystem.FileSystem
@@ -118,10 +118,10 @@ export const candidates = Effect.fnUntraced(function* (found: Search) {
   const files = new Map(found.files.map((file) => [file.path, file]))
   const rows: Array<Row> = []
   for (const store of found.stores) {
-    const looked = yield* attempt(
+    const result = yield* attempt(
       Effect.gen(function* () {
         const active = yield* sessionStore.active(store.location)
-        // One without a marker never became active, or lost it: migrating the file that it was made of tells.
+        // Without a marker the container never was active, or lost its marker: migrating its file decides.
         const source =
           active === undefined || active.active === "native_v2" ? yield* migratedFrom(store.location) : undefined
         if (active !== undefined && active.active !== "native_v2") {
@@ -137,12 +137,12 @@ export const candidates = Effect.fnUntraced(function* (found: Search) {
         rows.push(yield* already(store, undefined, source?.bytes ?? 0))
       })
     )
-    if (looked._tag === "Failure") rows.push(failed(store.container, looked.failure))
+    if (result._tag === "Failure") rows.push(failed(store.container, result.failure))
   }
   return { files: [...files.values()].sort((a, b) => (a.path < b.path ? -1 : 1)), rows }
 })
 
-/** `migrateFile`, with whatever goes wrong as a row. */
+/** `migrateFile` with errors as rows. */
 export const migrateOne = (file: FoundFile, onProgress?: MigrateOptions["onProgress"]) =>
   Effect.map(attempt(migrateFile(file, onProgress)), (done): Row =>
     done._tag === "Success" ? done.success : failed(file.path, done.failure)

@@ -1,21 +1,16 @@
-/** `pi-sessions store rollback` */
+/** Runs `store rollback`. */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { type StoreNotActive } from "@pi-sessions/store/StoreError"
 import { type RolledBack, StoreMigration } from "@pi-sessions/store/StoreMigration"
-import { CommandFailed, UsageError } from "../../../Exit.ts"
+import { UsageError } from "../../../Exit.ts"
 import { Invocation } from "../../../Invocation.ts"
-import { type FileFormat, stores } from "../StoreSearch.ts"
+import { type RollbackInput } from "../../store.ts"
+import { counted } from "../../../print/Words.ts"
+import { stores } from "../StoreSearch.ts"
 import * as StoreServices from "../StoreServices.ts"
 
-export interface Input {
-  readonly session: string
-  readonly to: Option.Option<FileFormat>
-  readonly reason: Option.Option<string>
-  readonly json: boolean
-}
-
-/** `already`: the session was rolled back before, to `path`. */
+/** `already`: an earlier call rolled the session back to `path`. */
 type Done =
   | (RolledBack & { readonly outcome: "rolled_back" })
   | (Pick<RolledBack, "path" | "format"> & { readonly outcome: "already" })
@@ -28,19 +23,19 @@ const NOTES = {
 
 const CHANGED = {
   grown:
-    "warning: something was written to the migrated file after its migration; it stays there, and is not in the file that is active now",
+    "warning: entries were written to the migrated file after its migration; they stay there, and are not in the active file",
   rewritten:
     "warning: the migrated file was rewritten after its migration; it stays as it is, and is not the active store"
 }
 
-export const run = Effect.fnUntraced(function* (input: Input) {
+export const run = Effect.fnUntraced(function* (input: RollbackInput) {
   const invocation = yield* Invocation
   const migration = yield* StoreMigration
   const found = yield* stores([invocation.resolve(input.session)])
   const [store] = found.stores
   if (store === undefined || !store.named) {
     return yield* new UsageError({
-      text: `${input.session} is a directory with ${StoreServices.counted(found.stores.length, "store")}; name one session`
+      text: `${input.session} is a directory with ${counted(found.stores.length, "store")}; name one session`
     })
   }
   const format = Option.getOrUndefined(input.to)
@@ -52,8 +47,7 @@ export const run = Effect.fnUntraced(function* (input: Input) {
       const { active, activePath: path } = error
       const isThere = active !== "native_v2" && (format === undefined || format === active)
       return isThere ? Effect.succeed({ outcome: "already", path, format: active }) : Effect.fail(error)
-    }),
-    Effect.mapError((error) => new CommandFailed({ text: error.message }))
+    })
   )
   if (done.outcome === "rolled_back" && done.sourceChanged !== "no") yield* invocation.note(CHANGED[done.sourceChanged])
   yield* invocation.note(done.outcome === "already" ? NOTES.already : done.exported ? NOTES.exported : NOTES.source)

@@ -1,4 +1,4 @@
-/** How a store stands: what `stat` tells. */
+/** The facts that `store stat` prints about a store. */
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Path from "effect/Path"
@@ -13,21 +13,21 @@ import { type FoundStore } from "../StoreSearch.ts"
 
 export interface StoreStat {
   readonly sessionId: string
-  /** Null when the manifest is missing or damaged. */
+  /** Null if the manifest is missing or damaged. */
   readonly state: string | null
   readonly active: { readonly format: string; readonly path: string } | null
-  /** Without the session's header. */
+  /** Entries without the session's header. */
   readonly entries: number
   readonly segments: number
   readonly bytes: {
-    /** Of the session's JSONL. */
+    /** The session's JSONL. */
     readonly payload: number
     readonly segments: number
     readonly index: number
-    /** Of all files of the container. */
+    /** All files of the container. */
     readonly disk: number
   }
-  /** The newest sound one; `behind`: entries after it. */
+  /** The newest sound checkpoint; `behind`: entries after it. */
   readonly checkpoint: {
     readonly number: number
     readonly entries: number
@@ -43,11 +43,11 @@ export interface StoreStat {
       readonly reason: string | null
     } | null
   }
-  /** Why the end of the store cannot be read, when something lies there that is no whole entry. */
+  /** Why the end of the store cannot be read; null if it ends with a whole entry. */
   readonly trailing: string | null
 }
 
-/** Bytes of the files below a directory; 0 where there is none. */
+/** Number and bytes of the files below a directory; 0 if it is missing. */
 const diskBytes = Effect.fnUntraced(function* (directory: string) {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
@@ -65,7 +65,7 @@ const diskBytes = Effect.fnUntraced(function* (directory: string) {
   return { total, files }
 })
 
-/** Reads the whole session once, for the bytes it has. */
+/** Reads the whole session once, to count its bytes. */
 export const stat = Effect.fnUntraced(function* ({ location, container }: FoundStore) {
   const path = yield* Path.Path
   const fs = yield* FileSystem.FileSystem
@@ -80,7 +80,6 @@ export const stat = Effect.fnUntraced(function* ({ location, container }: FoundS
   const active = yield* sessionStore.active(location)
   const events = yield* migration.ledger(location)
   const last = events.at(-1)
-  // A container that is not the active store is looked at too.
   const read = Effect.gen(function* () {
     const reader = yield* StoreReader.open(layout)
     const payload = yield* Stream.runFold(

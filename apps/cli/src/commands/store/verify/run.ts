@@ -1,4 +1,4 @@
-/** `pi-sessions store verify` */
+/** Runs `store verify`. */
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Path from "effect/Path"
@@ -7,8 +7,10 @@ import * as StoreLayout from "@pi-sessions/store/StoreLayout"
 import * as StoreVerify from "@pi-sessions/store/StoreVerify"
 import { CommandFailed } from "../../../Exit.ts"
 import { Invocation } from "../../../Invocation.ts"
-import { type Input, document, mustBeDone, overStores } from "../StoreRun.ts"
+import { document, mustBeDone, overStores } from "../StoreRun.ts"
+import { type StoreInput } from "../../store.ts"
 import { type FoundStore, isRetired } from "../StoreSearch.ts"
+import { counted } from "../../../print/Words.ts"
 import * as StoreServices from "../StoreServices.ts"
 
 interface Verified {
@@ -16,7 +18,7 @@ interface Verified {
   readonly findings: ReadonlyArray<StoreVerify.Finding>
 }
 
-/** A marker that cannot be read, or that names a store which is not there, is a finding too. */
+/** Verifies one store. An unreadable marker, and one that names a missing store, are findings too. */
 const verify = Effect.fnUntraced(function* (store: FoundStore) {
   const { location } = store
   const path = yield* Path.Path
@@ -61,21 +63,17 @@ const shown = ({ report, findings }: Verified) => ({
   }))
 })
 
-export const run = Effect.fnUntraced(
-  function* (input: Input) {
-    const invocation = yield* Invocation
-    const verified = yield* overStores(input.paths, verify, { retired: true })
-    const findings = verified.done.flatMap(({ value }) => value.findings)
-    if (input.json) yield* invocation.result(document(verified, shown))
-    else for (const finding of findings) yield* invocation.result(StoreVerify.format(finding))
-    const broken = verified.done.filter(({ value }) => value.findings.length > 0).length
-    if (broken > 0) {
-      const where = `${broken} of ${StoreServices.counted(verified.done.length, "store")}`
-      return yield* new CommandFailed({ text: `${StoreServices.counted(findings.length, "finding")} in ${where}` })
-    }
-    yield* mustBeDone(verified, "verified")
-    yield* invocation.note(`${StoreServices.counted(verified.done.length, "store")} verified, no findings`)
-  },
-  Effect.ensuring(Effect.flatMap(Invocation, ({ progress }) => progress(""))),
-  Effect.provide(StoreServices.layer)
-)
+export const run = Effect.fnUntraced(function* (input: StoreInput) {
+  const invocation = yield* Invocation
+  const verified = yield* overStores(input.paths, verify, { retired: true })
+  const findings = verified.done.flatMap(({ value }) => value.findings)
+  if (input.json) yield* invocation.result(document(verified, shown))
+  else for (const finding of findings) yield* invocation.result(StoreVerify.format(finding))
+  const broken = verified.done.filter(({ value }) => value.findings.length > 0).length
+  if (broken > 0) {
+    const where = `${broken} of ${counted(verified.done.length, "store")}`
+    return yield* new CommandFailed({ text: `${counted(findings.length, "finding")} in ${where}` })
+  }
+  yield* mustBeDone(verified, "verified")
+  yield* invocation.note(`${counted(verified.done.length, "store")} verified, no findings`)
+}, Effect.provide(StoreServices.layer))

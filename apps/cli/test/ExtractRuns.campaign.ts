@@ -1,0 +1,2 @@
+/** `extract` killed many times. */
+import "./ExtractRuns.test.ts"

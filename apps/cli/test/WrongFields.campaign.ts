@@ -1,0 +1,2 @@
+/** Every command over many sessions, threads and stores with wrong fields and damage. */
+import "./WrongFields.test.ts"
