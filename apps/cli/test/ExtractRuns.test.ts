@@ -10,7 +10,7 @@ import * as LargeSession from "@pi-sessions/testing/LargeSession"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import { MAIN } from "./support/program.ts"
 
-const SESSIONS = 12
+const SESSIONS = 9
 const KILLS = Dose.of("PI_SESSIONS_KILLS", { test: 2, campaign: 20 })
 
 /** Sessions of about 150 kB, every third one a fork of the one before it. */

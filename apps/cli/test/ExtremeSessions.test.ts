@@ -15,18 +15,22 @@ import { call } from "./support/callCli.ts"
 const n = Dose.of("PI_SESSIONS_EXTREME", { test: 100, campaign: 3000 })
 
 const COMMANDS: ReadonlyArray<ReadonlyArray<string>> = [
-  ["doctor", "s.jsonl"],
   ["doctor", "s.jsonl", "--fix", "--json"],
-  ["show", "s.jsonl"],
   ["show", "s.jsonl", "--depth", "full", "--json"],
-  ["tree", "s.jsonl", "--all"],
   ["tree", "s.jsonl", "--json"],
   ["list", "--sessions", "s.jsonl"],
   ["search", "o", "--sessions", "s.jsonl", "--scope", "all", "--limit", "5"],
-  ["search", "go", "--sessions", "s.jsonl", "--model", "m", "-l"],
   ["fork", "s.jsonl", "--out", "fork.jsonl"],
   ["stats", "--sessions", "s.jsonl", "--no-redact"],
-  ["store", "migrate", "s.jsonl"]
+  ["store", "migrate", "s.jsonl"],
+  ...(Dose.isCampaign()
+    ? [
+        ["doctor", "s.jsonl"],
+        ["show", "s.jsonl"],
+        ["tree", "s.jsonl", "--all"],
+        ["search", "go", "--sessions", "s.jsonl", "--model", "m", "-l"]
+      ]
+    : [])
 ]
 
 /** How often a command may decode the whole file. */

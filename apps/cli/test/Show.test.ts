@@ -280,7 +280,17 @@ describe("text that could steer a terminal", () => {
     })
   )
 
-  it.live.skipIf(PseudoTerminal.missing !== undefined)("is escaped at a terminal, and lines fit, in every form", () =>
+  const checkScreen = (args: ReadonlyArray<string>, screen: string): void => {
+    const text = withoutProgress(withoutColours(screen))
+    assert.notMatch(text, STEERING, args.join(" "))
+    const isForPrograms = args.some((arg) => /^--(?:.*json|raw|md)$/.test(arg))
+    if (isForPrograms || text.startsWith("error")) return
+    for (const line of text.split("\n")) {
+      if (!line.startsWith("warning")) assert.isAtMost(TerminalText.width(line), 60, `${args.join(" ")}: ${line}`)
+    }
+  }
+
+  it.live("is escaped at a terminal, and lines fit, in every form", () =>
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       hostile(cwd)
@@ -289,14 +299,24 @@ describe("text that could steer a terminal", () => {
         ["show", "hostile.jsonl", "--raw"],
         ["show", "hostile.jsonl", "--as", "messages", "--ndjson"]
       ]) {
+        const width = args[0] === "fork" ? [] : ["--width", "60"]
+        const { stderr, stdout } = yield* call([...args, ...width], cwd, "both")
+        checkScreen(args, stdout)
+        assert.notMatch(withoutProgress(stderr), STEERING, args.join(" "))
+      }
+    })
+  )
+
+  it.live.skipIf(PseudoTerminal.missing !== undefined)("is escaped, and lines fit, at a real terminal", () =>
+    Effect.gen(function* () {
+      const cwd = yield* temporaryFolder
+      hostile(cwd)
+      for (const args of [
+        ["show", "hostile.jsonl", "--depth", "full"],
+        ["tree", "hostile.jsonl", "--all"]
+      ]) {
         const { screen } = yield* Effect.promise(() => PseudoTerminal.run(args, { cwd, columns: 60 }))
-        const text = withoutProgress(withoutColours(screen))
-        assert.notMatch(text, STEERING, args.join(" "))
-        const isForPrograms = args.some((arg) => /^--(?:.*json|raw|md)$/.test(arg))
-        if (isForPrograms || text.startsWith("error")) continue
-        for (const line of text.split("\n")) {
-          if (!line.startsWith("warning")) assert.isAtMost(TerminalText.width(line), 60, `${args.join(" ")}: ${line}`)
-        }
+        checkScreen(args, screen)
       }
     })
   )

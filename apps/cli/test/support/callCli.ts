@@ -19,11 +19,11 @@ export interface Called {
   readonly stderr: string
 }
 
-/** Runs a call from `cwd`. `terminal`: whether stderr is a terminal. The environment has only `variables`. */
+/** Runs a call from `cwd`. `terminal`: whether stderr, or also stdout, is a terminal. The environment has only `variables`. */
 export const call = (
   args: ReadonlyArray<string>,
   cwd: string,
-  terminal = false,
+  terminal: boolean | "both" = false,
   variables: { readonly [name: string]: string } = {},
   services: Layer.Layer<NodeServices.NodeServices> = NodeServices.layer
 ): Effect.Effect<Called> =>
@@ -34,7 +34,8 @@ export const call = (
     const stdio = Stdio.layerTest({
       stdout: sink("stdout"),
       stderr: sink("stderr"),
-      stderrIsTerminal: Effect.succeed(terminal)
+      stdoutIsTerminal: Effect.succeed(terminal === "both"),
+      stderrIsTerminal: Effect.succeed(terminal !== false)
     })
     const exit = yield* Effect.exit(run(args)).pipe(
       Effect.tap(() =>
