@@ -23,7 +23,9 @@ import { type JsonObject, isObject, objectAt, stringAt } from "./Json.ts"
 import * as Session from "./Session.ts"
 import { isBlank } from "./LineValue.ts"
 import { HeaderLine, SessionEntry, type SessionLine } from "./SessionLine.ts"
-import { Chain, type TranscriptLine } from "./internal/claudeCodeChain.ts"
+import { Chain, type TranscriptLine, TranscriptTooLarge } from "./internal/claudeCodeChain.ts"
+
+export { TranscriptTooLarge }
 
 /** Name of the program in headers and samples. */
 export const HARNESS = "claude-code"
@@ -37,7 +39,10 @@ export const isTranscriptLine = (line: SessionLine): line is SessionEntry => {
   return stringAt(value, "uuid") !== undefined && stringAt(value, "sessionId") !== undefined
 }
 
-/** The session of a transcript, from the lines of a `SessionReader`; undefined when it has no messages. */
+/**
+ * The session of a transcript, from the lines of a `SessionReader`; undefined when it has no messages. Throws
+ * `TranscriptTooLarge`.
+ */
 export const fromLines = (lines: Iterable<SessionLine>): Session.Session | undefined => {
   const transcript = new Transcript()
   for (const line of lines) transcript.push(line)

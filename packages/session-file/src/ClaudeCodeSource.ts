@@ -10,7 +10,7 @@ import * as Stream from "effect/Stream"
 import * as ClaudeCodeSession from "@pi-sessions/core/ClaudeCodeSession"
 import type * as Session from "@pi-sessions/core/Session"
 import { HeaderLine, type SessionLine } from "@pi-sessions/core/SessionLine"
-import { type NotASession, type SessionFileError } from "./SessionFileError.ts"
+import { type NotASession, SessionFileError } from "./SessionFileError.ts"
 import { type SessionRef, SessionSource } from "./SessionSource.ts"
 
 /** Lines at the start of a file that are searched for a header or a line of a transcript. */
@@ -44,6 +44,17 @@ class Sorting {
   }
 }
 
+/** Converts a transcript; fails if it exceeds the limits of `ClaudeCodeSession`. */
+const limited = <A>({ path }: SessionRef, convert: () => A): Effect.Effect<A, SessionFileError> =>
+  Effect.suspend(() => {
+    try {
+      return Effect.succeed(convert())
+    } catch (error) {
+      if (!(error instanceof ClaudeCodeSession.TranscriptTooLarge)) throw error
+      return Effect.fail(new SessionFileError({ path, operation: "read", reason: error.message }))
+    }
+  })
+
 const over = (source: SessionSource["Service"]): SessionSource["Service"] => {
   const lines = (ref: SessionRef): Stream.Stream<SessionLine, SessionFileError> =>
     Stream.suspend(() => {
@@ -51,7 +62,7 @@ const over = (source: SessionSource["Service"]): SessionSource["Service"] => {
       return source.lines(ref).pipe(
         Stream.chunks,
         Stream.map((lines) => sorting.push(lines)),
-        Stream.concat(Stream.sync(() => sorting.end())),
+        Stream.concat(Stream.fromEffect(limited(ref, () => sorting.end()))),
         Stream.filter(Arr.isReadonlyArrayNonEmpty),
         Stream.flattenArray
       )
@@ -61,7 +72,7 @@ const over = (source: SessionSource["Service"]): SessionSource["Service"] => {
   const transcript = Effect.fnUntraced(function* (ref: SessionRef, none: NotASession) {
     const sorting = new Sorting()
     yield* Stream.runForEachArray(source.lines(ref), (lines) => Effect.sync(() => void sorting.push(lines)))
-    return sorting.session() ?? (yield* none)
+    return (yield* limited(ref, () => sorting.session())) ?? (yield* none)
   })
 
   const read = (ref: SessionRef): Effect.Effect<Session.Session, SessionFileError | NotASession> =>

@@ -60,6 +60,30 @@ describe("ClaudeCodeSource", () => {
     })
   )
 
+  it.effect("fails for a transcript that compacts one context over and over, which would fill the memory", () =>
+    Effect.gen(function* () {
+      const dir = yield* temporaryFolder
+      const line = (at: number, more: object) =>
+        `${JSON.stringify({ uuid: `u${at}`, sessionId: "s", timestamp: "2026-03-02T09:00:00.000Z", ...more })}\n`
+      const messages = Array.from({ length: 2000 }, (_, at) =>
+        line(at, { type: "user", parentUuid: at === 0 ? null : `u${at - 1}`, message: { role: "user", content: "x" } })
+      )
+      const compaction = { type: "system", subtype: "compact_boundary", parentUuid: null, logicalParentUuid: "u1999" }
+      const compactions = Array.from({ length: 1000 }, (_, at) => line(2000 + at, compaction))
+      Fs.writeFileSync(Path.join(dir, "once.jsonl"), [...messages, compactions[0]].join(""))
+      Fs.writeFileSync(Path.join(dir, "twice.jsonl"), [...messages, ...compactions].join(""))
+      yield* run(over(dir), (source, [once, twice]) =>
+        Effect.gen(function* () {
+          if (once === undefined || twice === undefined) throw new Error("no files")
+          yield* source.read(once)
+          const error = yield* Effect.flip(source.read(twice))
+          assert.include(error.message, "its compactions need more than")
+          assert.strictEqual(error.message, (yield* Effect.flip(Stream.runCollect(source.lines(twice)))).message)
+        })
+      )
+    })
+  )
+
   it.effect("reads transcripts as sessions, the same in every way of reading", () =>
     Effect.gen(function* () {
       const found = yield* everything(over(Path.join(FIXTURES, "claude-code")))

@@ -59,6 +59,9 @@ export class Chain {
   readonly #messages = new Set<string>()
   /** The context after each compaction, last entry first, by the last entry of the compaction. */
   readonly #kept = new Map<string, ReadonlyArray<string>>()
+  /** Work of the compactions so far. */
+  #steps = 0
+  #edits = 0
   /** The last entry outside sub-agents. */
   #leaf: string | null = null
   #isSidechain = false
@@ -211,12 +214,22 @@ export class Chain {
     const context = this.#context(after)
     const kept = this.#keptOf(value, context)
     const targets = context.filter((id) => !kept.has(id)).reverse()
+    this.#charge(context.length, targets.length)
     for (const [at, targetId] of targets.entries()) {
       const id = at === 0 ? uuid : `${uuid}.${at}`
       this.#put(id, { type: "context_edit", targetId, replacement: null }, { entry, after, group: uuid })
       after = id
     }
     if (after !== null) this.#kept.set(after, [...kept])
+  }
+
+  /** A genuine compaction removes each message once. Compactions of one context over and over would fill the memory. */
+  #charge(steps: number, edits: number): void {
+    this.#steps += steps
+    this.#edits += edits
+    if (this.#edits > EDITS + EDITS_PER_LINE * this.#lines.size)
+      throw new TranscriptTooLarge("context edits", this.#edits)
+    if (this.#steps > STEPS + STEPS_PER_LINE * this.#lines.size) throw new TranscriptTooLarge("steps", this.#steps)
   }
 
   /** Ids of the messages in the context at an entry, the last one first. */
@@ -260,6 +273,19 @@ export class Chain {
 
 /** The line of an entry: the entries of a line with several messages are `uuid`, `uuid.1`, ... */
 const lineOf = (id: string): string => id.split(".", 1)[0] ?? id
+
+/** Limits of what the compactions of a transcript may cost: fixed, and for each of its lines. */
+const EDITS = 10_000
+const EDITS_PER_LINE = 16
+const STEPS = 10_000_000
+const STEPS_PER_LINE = 1000
+
+/** The compactions of a transcript cost more than those of any genuine one. */
+export class TranscriptTooLarge extends Error {
+  constructor(what: string, count: number) {
+    super(`its compactions need more than ${count - 1} ${what}`)
+  }
+}
 
 const isBoundary = ({ value }: TranscriptLine): boolean => value["subtype"] === "compact_boundary"
 

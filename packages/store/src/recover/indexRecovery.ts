@@ -118,7 +118,8 @@ const readRows = Effect.fnUntraced(function* (file: FileSystem.File, path: strin
   let buffer = Buffer.allocUnsafe(Math.min(READ_BYTES, size))
   let rest = 0
   for (let base = 0; ;) {
-    const filled = rest + (yield* readInto(file, path, base + rest, buffer.subarray(rest)))
+    const read = yield* readInto(file, path, base + rest, buffer.subarray(rest))
+    const filled = rest + read
     let at = 0
     for (let newline = buffer.indexOf(0x0a); newline >= 0 && newline < filled; newline = buffer.indexOf(0x0a, at)) {
       const row = OffsetRow.decode(buffer, at, newline)
@@ -126,7 +127,8 @@ const readRows = Effect.fnUntraced(function* (file: FileSystem.File, path: strin
       const lost = good.take(row, base + at)
       if (lost !== undefined) return yield* lost
     }
-    if (base + filled >= size) {
+    // Without bytes the file became shorter while it was read.
+    if (read === 0 || base + filled >= size) {
       if (at < filled) good.damage ??= "the last row breaks off"
       return
     }
