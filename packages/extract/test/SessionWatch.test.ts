@@ -13,7 +13,7 @@ import * as WorkerThreads from "../src/parts/WorkerThreads.ts"
 import { generate, write } from "@pi-sessions/samples/test/manySessions"
 
 const ENTRY = new URL("./support/stuckThread.ts", import.meta.url)
-const SECONDS = 1
+const SECONDS = 2
 
 /** Sessions of which some have kin, and the service over them: in this thread, or in threads. */
 const workbench = Effect.gen(function* () {
