@@ -13,7 +13,7 @@ import * as WorkerThreads from "../src/parts/WorkerThreads.ts"
 import { generate, write } from "@pi-sessions/samples/test/manySessions"
 
 const ENTRY = new URL("./support/stuckThread.ts", import.meta.url)
-const SECONDS = 1
+const SECONDS = 2
 
 /** Sessions of which some have kin, and the service over them: in this thread, or in threads. */
 const workbench = Effect.gen(function* () {
@@ -82,6 +82,8 @@ describe("a session that never ends", () => {
       mark(forked, "loop")
       const ledger = Path.join(root, "ledger.jsonl")
       const first = yield* run("one", 1, { ledger })
+      unmark()
+      mark(forked, "wait")
       yield* run("two", 2)
       assert.deepStrictEqual(contents(options("two").out), contents(options("one").out))
 
@@ -187,7 +189,7 @@ describe("a session that takes all memory", () => {
       const { extract, fileOf, forked, made, mark, options, run, runLocally, unmark } = yield* workbench
       yield* runLocally("whole")
       mark(forked, "grow")
-      const service = yield* extract(2, 600)
+      const service = yield* extract(1, 600)
       const report = yield* service.run(options("out"))
       const row = report.rows.find(({ path }) => path === fileOf(forked))
       assert.strictEqual(row?.outcome, "out_of_memory")
