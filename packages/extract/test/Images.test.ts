@@ -281,7 +281,7 @@ describe("images", () => {
         })
       const names = listAt(line, "images")
       assert.strictEqual(issueOf(names), "accepted")
-      const few = `not a sample of ${format}: images: not as many as the messages show`
+      const few = `not a sample of ${format}: images: their number differs from the number of image marks`
       assert.strictEqual(issueOf(names.slice(1)), few)
       assert.strictEqual(issueOf([...names, nameA]), few)
       const odd = `not a sample of ${format}: images[0]: not the name of an image file`

@@ -252,8 +252,8 @@ describe("tokens", () => {
     const line = { input_ids: [1, 2, 3], attention_mask: [1, 1, 1], labels: [IGNORED, 2, IGNORED] }
     assert.strictEqual(refusal(TokensFormat, line), "accepted")
     for (const [change, issue] of [
-      [{ labels: [IGNORED, 2] }, "labels: not as many as tokens"],
-      [{ attention_mask: [1] }, "attention_mask: not as many"],
+      [{ labels: [IGNORED, 2] }, "labels: their number differs from the number of tokens"],
+      [{ attention_mask: [1] }, "attention_mask: their number differs"],
       [{ labels: [IGNORED, IGNORED, IGNORED] }, "nothing is learnt"],
       [{ labels: [IGNORED, 3, IGNORED] }, "labels[1]: another token"],
       [{ input_ids: [] }, "input_ids"],
