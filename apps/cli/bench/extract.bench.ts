@@ -12,7 +12,7 @@ import * as Os from "node:os"
 import * as Path from "node:path"
 import * as process from "node:process"
 import * as Bench from "@pi-sessions/testing/Bench"
-import * as LargeSession from "@pi-sessions/testing/LargeSession"
+import * as LargeSession from "@pi-sessions/testing/sessions/LargeSession"
 
 const megabytes = Number(process.env["PI_SESSIONS_BENCH_MB"] || 500)
 const root = Fs.mkdtempSync(Path.join(Os.tmpdir(), "pi-sessions-bench-"))

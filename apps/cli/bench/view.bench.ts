@@ -12,7 +12,7 @@ import * as Path from "node:path"
 import * as process from "node:process"
 import { type Page, chromium } from "playwright-core"
 import * as Chromium from "@pi-sessions/testing/Chromium"
-import * as LargeSession from "@pi-sessions/testing/LargeSession"
+import * as LargeSession from "@pi-sessions/testing/sessions/LargeSession"
 
 const ENTRIES = Number(process.env["PI_SESSIONS_BENCH_ENTRIES"] ?? 100_000)
 const MAIN = Path.join(import.meta.dirname, "../dist/main.js")

@@ -6,7 +6,7 @@ import { createServer } from "node:http"
 import * as FileSystem from "node:fs"
 import * as Path from "node:path"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
-import * as LargeSession from "@pi-sessions/testing/LargeSession"
+import * as LargeSession from "@pi-sessions/testing/sessions/LargeSession"
 import { call } from "./support/callCli.ts"
 import { MAIN } from "./support/program.ts"
 

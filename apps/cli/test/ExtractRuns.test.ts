@@ -6,7 +6,7 @@ import * as Fs from "node:fs"
 import * as Path from "node:path"
 import * as process from "node:process"
 import * as Dose from "@pi-sessions/testing/Dose"
-import * as LargeSession from "@pi-sessions/testing/LargeSession"
+import * as LargeSession from "@pi-sessions/testing/sessions/LargeSession"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import { MAIN } from "./support/program.ts"
 

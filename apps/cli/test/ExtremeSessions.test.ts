@@ -8,7 +8,7 @@ import * as Fs from "node:fs"
 import * as Path from "node:path"
 import { SessionEntry, SessionLine } from "@pi-sessions/core/SessionLine"
 import * as Dose from "@pi-sessions/testing/Dose"
-import * as ExtremeSession from "@pi-sessions/testing/ExtremeSession"
+import * as ExtremeSession from "@pi-sessions/testing/sessions/ExtremeSession"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import { call } from "./support/callCli.ts"
 

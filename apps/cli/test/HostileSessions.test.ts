@@ -12,7 +12,7 @@ import * as process from "node:process"
 import { pathToFileURL } from "node:url"
 import { type ExtractReport } from "@pi-sessions/extract/ExtractReport"
 import * as Dose from "@pi-sessions/testing/Dose"
-import * as HostileSession from "@pi-sessions/testing/HostileSession"
+import * as HostileSession from "@pi-sessions/testing/sessions/HostileSession"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import { MAIN } from "./support/program.ts"
 

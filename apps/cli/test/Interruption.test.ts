@@ -5,7 +5,7 @@ import { spawn } from "node:child_process"
 import * as Files from "node:fs"
 import * as Path from "node:path"
 import * as process from "node:process"
-import * as LargeSession from "@pi-sessions/testing/LargeSession"
+import * as LargeSession from "@pi-sessions/testing/sessions/LargeSession"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import { MAIN } from "./support/program.ts"
 

@@ -3,7 +3,7 @@ import * as Fs from "node:fs"
 import * as Path from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import * as PiHome from "@pi-sessions/testing/PiHome"
+import * as PiHome from "@pi-sessions/testing/sessions/PiHome"
 import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import { call } from "./support/callCli.ts"
 

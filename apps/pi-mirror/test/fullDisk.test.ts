@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as FileSystem from "node:fs"
 import * as Path from "node:path"
-import * as FullDisk from "@pi-sessions/testing/FullDisk"
+import * as FullDisk from "@pi-sessions/testing/disk/FullDisk"
 import { bundle, hydrate, linesOf, make, sessionIdOf, tested } from "./support/place.ts"
 
 const refused = FullDisk.refusal() !== undefined

@@ -5,10 +5,10 @@ import { spawn, spawnSync } from "node:child_process"
 import * as FileSystem from "node:fs"
 import * as Http from "node:http"
 import * as Path from "node:path"
-import * as HermeticPi from "@pi-sessions/testing/HermeticPi"
+import * as HermeticPi from "@pi-sessions/testing/pi/HermeticPi"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
-import { cliPath, versions } from "@pi-sessions/testing/PiVersion"
-import * as ScriptedModel from "@pi-sessions/testing/ScriptedModel"
+import { cliPath, versions } from "@pi-sessions/testing/pi/PiVersion"
+import * as ScriptedModel from "@pi-sessions/testing/pi/ScriptedModel"
 import { FLAGS, parse } from "../src/Arguments.ts"
 
 const bundle = Path.resolve(import.meta.dirname, "../dist/sandbox-hydrate.js")

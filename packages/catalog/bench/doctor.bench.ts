@@ -6,8 +6,8 @@ import * as Files from "node:fs"
 import * as Os from "node:os"
 import * as Path from "node:path"
 import * as Bench from "@pi-sessions/testing/Bench"
-import * as ExtremeSession from "@pi-sessions/testing/ExtremeSession"
-import * as LargeSession from "@pi-sessions/testing/LargeSession"
+import * as ExtremeSession from "@pi-sessions/testing/sessions/ExtremeSession"
+import * as LargeSession from "@pi-sessions/testing/sessions/LargeSession"
 
 const folder = Files.mkdtempSync(Path.join(Os.tmpdir(), "pi-sessions-bench-"))
 const file = Path.join(folder, "session.jsonl")

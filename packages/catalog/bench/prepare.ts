@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as Files from "node:fs"
 import * as Path from "node:path"
-import * as PiHome from "@pi-sessions/testing/PiHome"
+import * as PiHome from "@pi-sessions/testing/sessions/PiHome"
 import { IndexRefresh } from "../src/IndexRefresh.ts"
 import { fast } from "../test/support/catalogLayer.ts"
 

@@ -7,9 +7,9 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import * as Dose from "@pi-sessions/testing/Dose"
-import * as PiResume from "@pi-sessions/testing/PiResume"
-import * as PiVersion from "@pi-sessions/testing/PiVersion"
-import type * as ScriptedModel from "@pi-sessions/testing/ScriptedModel"
+import * as PiResume from "@pi-sessions/testing/pi/PiResume"
+import * as PiVersion from "@pi-sessions/testing/pi/PiVersion"
+import type * as ScriptedModel from "@pi-sessions/testing/pi/ScriptedModel"
 import { Effect } from "effect"
 import * as process from "node:process"
 import * as Session from "@pi-sessions/core/Session"

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Session from "@pi-sessions/core/Session"
 import { SessionEntry } from "@pi-sessions/core/SessionLine"
-import * as ExtremeSession from "@pi-sessions/testing/ExtremeSession"
+import * as ExtremeSession from "@pi-sessions/testing/sessions/ExtremeSession"
 import * as SessionDoctor from "../src/SessionDoctor.ts"
 import { countOf } from "../src/SessionFinding.ts"
 import { KEPT } from "../src/internal/doctor/FindingList.ts"

@@ -4,8 +4,8 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { readText } from "@pi-sessions/core/Session"
-import { StepCounter } from "@pi-sessions/testing/StepCounter"
-import { type TextReader, hostileTexts, steepTexts } from "@pi-sessions/testing/StepGrowth"
+import { StepCounter } from "@pi-sessions/testing/steps/StepCounter"
+import { type TextReader, hostileTexts, steepTexts } from "@pi-sessions/testing/steps/StepGrowth"
 import * as Result from "effect/Result"
 import { type PatternOptions } from "../src/SearchPattern.ts"
 

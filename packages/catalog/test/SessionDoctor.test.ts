@@ -3,9 +3,9 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import * as Dose from "@pi-sessions/testing/Dose"
-import * as SessionWalk from "@pi-sessions/testing/SessionWalk"
+import * as SessionWalk from "@pi-sessions/testing/sessions/SessionWalk"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
-import * as PiVersion from "@pi-sessions/testing/PiVersion"
+import * as PiVersion from "@pi-sessions/testing/pi/PiVersion"
 import { Effect } from "effect"
 import * as Fs from "node:fs"
 import * as Path from "node:path"

@@ -1,6 +1,6 @@
 /** Schemas of entries, with entries of both real Pis and with damaged ones. */
 import { assert, describe, it } from "@effect/vitest"
-import * as PiVersion from "@pi-sessions/testing/PiVersion"
+import * as PiVersion from "@pi-sessions/testing/pi/PiVersion"
 import { Effect, Result } from "effect"
 import * as EntryPayload from "../src/payload/EntryPayload.ts"
 import * as EntryType from "../src/EntryType.ts"

@@ -1,9 +1,9 @@
 /** Every reader of untrusted text in this package is linear: its steps, counted on hostile texts, grow as the text. */
 import { assert, describe, it } from "@effect/vitest"
-import { StepCounter } from "@pi-sessions/testing/StepCounter"
+import { StepCounter } from "@pi-sessions/testing/steps/StepCounter"
 import * as Dose from "@pi-sessions/testing/Dose"
-import { type HostileText, families } from "@pi-sessions/testing/HostileText"
-import { type TextReader, hostileTexts, steepTexts } from "@pi-sessions/testing/StepGrowth"
+import { type HostileText, families } from "@pi-sessions/testing/steps/HostileText"
+import { type TextReader, hostileTexts, steepTexts } from "@pi-sessions/testing/steps/StepGrowth"
 
 const counter = new StepCounter()
 const ClaudeCodeSession = await import("../src/ClaudeCodeSession.ts")

@@ -1,8 +1,8 @@
 /** Messages for the model, beside both real Pis and pi-ai. */
 import { assert, describe, it } from "@effect/vitest"
-import * as HermeticPi from "@pi-sessions/testing/HermeticPi"
-import * as PiVersion from "@pi-sessions/testing/PiVersion"
-import * as ScriptedModel from "@pi-sessions/testing/ScriptedModel"
+import * as HermeticPi from "@pi-sessions/testing/pi/HermeticPi"
+import * as PiVersion from "@pi-sessions/testing/pi/PiVersion"
+import * as ScriptedModel from "@pi-sessions/testing/pi/ScriptedModel"
 import { Effect } from "effect"
 import * as Fs from "node:fs"
 import * as Path from "node:path"

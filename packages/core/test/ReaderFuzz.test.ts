@@ -3,7 +3,7 @@
  * an entry.
  */
 import { assert, describe, it } from "@effect/vitest"
-import * as PiVersion from "@pi-sessions/testing/PiVersion"
+import * as PiVersion from "@pi-sessions/testing/pi/PiVersion"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import { Effect } from "effect"
 import * as EntryPayload from "../src/payload/EntryPayload.ts"

@@ -1,6 +1,6 @@
 /** The context of branches with compactions, edits and settings. */
 import { assert, describe, it } from "@effect/vitest"
-import * as PiVersion from "@pi-sessions/testing/PiVersion"
+import * as PiVersion from "@pi-sessions/testing/pi/PiVersion"
 import { type JsonObject } from "../src/Json.ts"
 import { contentText } from "../src/ModelContext.ts"
 import { type PiProfile } from "../src/PiProfile.ts"

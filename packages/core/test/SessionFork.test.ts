@@ -1,8 +1,8 @@
 /** Forks, beside both real Pis. */
 import { assert, describe, it } from "@effect/vitest"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
-import * as PiModule from "@pi-sessions/testing/PiModule"
-import * as PiVersion from "@pi-sessions/testing/PiVersion"
+import * as PiModule from "@pi-sessions/testing/pi/PiModule"
+import * as PiVersion from "@pi-sessions/testing/pi/PiVersion"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import { Effect } from "effect"
 import * as Fs from "node:fs"

@@ -1,8 +1,8 @@
 /** Sessions of versions 1 and 2, beside the migration of both real Pis. */
 import { assert, describe, it } from "@effect/vitest"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
-import * as PiModule from "@pi-sessions/testing/PiModule"
-import * as PiVersion from "@pi-sessions/testing/PiVersion"
+import * as PiModule from "@pi-sessions/testing/pi/PiModule"
+import * as PiVersion from "@pi-sessions/testing/pi/PiVersion"
 import { Effect } from "effect"
 import * as Fs from "node:fs"
 import * as Path from "node:path"

@@ -1,10 +1,10 @@
 /** Directories and names of session files, beside both real Pis. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Dose from "@pi-sessions/testing/Dose"
-import * as HermeticPi from "@pi-sessions/testing/HermeticPi"
+import * as HermeticPi from "@pi-sessions/testing/pi/HermeticPi"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
-import * as PiModule from "@pi-sessions/testing/PiModule"
-import * as PiVersion from "@pi-sessions/testing/PiVersion"
+import * as PiModule from "@pi-sessions/testing/pi/PiModule"
+import * as PiVersion from "@pi-sessions/testing/pi/PiVersion"
 import { Effect } from "effect"
 import * as Fs from "node:fs"
 import * as Path from "node:path"

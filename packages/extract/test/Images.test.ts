@@ -9,7 +9,7 @@ import { type Json, type JsonObject, isArray, isObject } from "@pi-sessions/core
 import * as Session from "@pi-sessions/core/Session"
 import { SessionSource } from "@pi-sessions/session-file/SessionSource"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
-import * as SessionWalk from "@pi-sessions/testing/SessionWalk"
+import * as SessionWalk from "@pi-sessions/testing/sessions/SessionWalk"
 import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as DatasetValidation from "../src/publish/DatasetValidation.ts"
 import { DistinctTargets } from "@pi-sessions/samples/DistinctTargets"

@@ -197,8 +197,14 @@ describe("a model's directory", () => {
       assert.strictEqual(yield* copy("whole", () => undefined), "loaded")
       assert.include(yield* copy("template", write("chat_template.jinja", "{% if %}")), "the chat template: ")
       assert.include(yield* copy("json", write("tokenizer.json", "{")), "tokenizer.json: line 1, byte 1: it breaks off")
-      assert.include(yield* copy("shape", write("tokenizer.json", "{}")), "tokenizer.json is not a valid tokenizer file")
-      assert.include(yield* copy("config", write("tokenizer_config.json", "[]")), "tokenizer_config.json is not a valid tokenizer configuration")
+      assert.include(
+        yield* copy("shape", write("tokenizer.json", "{}")),
+        "tokenizer.json is not a valid tokenizer file"
+      )
+      assert.include(
+        yield* copy("config", write("tokenizer_config.json", "[]")),
+        "tokenizer_config.json is not a valid tokenizer configuration"
+      )
       const without = (directory: string) => Fs.rmSync(Path.join(directory, "chat_template.jinja"))
       assert.include(yield* copy("none", without), "no chat template")
       const named = (directory: string) => {

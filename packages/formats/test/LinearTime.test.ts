@@ -1,7 +1,7 @@
 /** Every reader of text in this package takes steps in proportion to the length of the text. */
 import { assert, describe, it } from "@effect/vitest"
-import { StepCounter } from "@pi-sessions/testing/StepCounter"
-import { type TextReader, hostileTexts, steepTexts } from "@pi-sessions/testing/StepGrowth"
+import { StepCounter } from "@pi-sessions/testing/steps/StepCounter"
+import { type TextReader, hostileTexts, steepTexts } from "@pi-sessions/testing/steps/StepGrowth"
 
 const counter = new StepCounter()
 const { DropTally } = await import("@pi-sessions/samples/DropCounts")

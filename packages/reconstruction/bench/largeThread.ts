@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto"
 import * as FileSystem from "node:fs"
-import * as LargeSession from "@pi-sessions/testing/LargeSession"
+import * as LargeSession from "@pi-sessions/testing/sessions/LargeSession"
 import { type Json, type JsonObject, isArray, isObject, objectAt, stringAt } from "@pi-sessions/core/Json"
 import { contentText } from "@pi-sessions/core/ModelContext"
 import * as MirrorProjection from "../src/mirror/MirrorProjection.ts"

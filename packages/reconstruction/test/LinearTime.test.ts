@@ -1,7 +1,7 @@
 /** Readers of this package take a number of steps proportional to their text. */
 import { assert, describe, it } from "@effect/vitest"
-import { StepCounter } from "@pi-sessions/testing/StepCounter"
-import { type TextReader, hostileTexts, steepTexts } from "@pi-sessions/testing/StepGrowth"
+import { StepCounter } from "@pi-sessions/testing/steps/StepCounter"
+import { type TextReader, hostileTexts, steepTexts } from "@pi-sessions/testing/steps/StepGrowth"
 
 const counter = new StepCounter()
 const ThreadReader = await import("../src/ThreadReader.ts")

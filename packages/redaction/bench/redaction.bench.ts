@@ -8,7 +8,7 @@ import * as Path from "node:path"
 import * as process from "node:process"
 import * as Session from "@pi-sessions/core/Session"
 import * as Bench from "@pi-sessions/testing/Bench"
-import * as LargeSession from "@pi-sessions/testing/LargeSession"
+import * as LargeSession from "@pi-sessions/testing/sessions/LargeSession"
 
 const megabytes = Number(process.env["PI_SESSIONS_BENCH_MB"] ?? 30)
 const contender = Path.join(import.meta.dirname, "contenders/redact.ts")

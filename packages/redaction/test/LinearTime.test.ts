@@ -1,8 +1,8 @@
 /** Every reader of text in this package takes steps in proportion to the length of the text. */
 import { assert, describe, it } from "@effect/vitest"
-import { type HostileText } from "@pi-sessions/testing/HostileText"
-import { StepCounter } from "@pi-sessions/testing/StepCounter"
-import { type TextReader, hostileTexts, sampleOf, steepTexts } from "@pi-sessions/testing/StepGrowth"
+import { type HostileText } from "@pi-sessions/testing/steps/HostileText"
+import { StepCounter } from "@pi-sessions/testing/steps/StepCounter"
+import { type TextReader, hostileTexts, sampleOf, steepTexts } from "@pi-sessions/testing/steps/StepGrowth"
 
 const counter = new StepCounter()
 const ExactSecrets = await import("../src/ExactSecrets.ts")

@@ -1,7 +1,7 @@
 /** Every function that reads hostile text takes linear time, counted in steps. */
 import { assert, describe, it } from "@effect/vitest"
-import { StepCounter } from "@pi-sessions/testing/StepCounter"
-import { type TextReader, hostileTexts, steepTexts } from "@pi-sessions/testing/StepGrowth"
+import { StepCounter } from "@pi-sessions/testing/steps/StepCounter"
+import { type TextReader, hostileTexts, steepTexts } from "@pi-sessions/testing/steps/StepGrowth"
 
 const counter = new StepCounter()
 const TerminalText = await import("../src/TerminalText.ts")

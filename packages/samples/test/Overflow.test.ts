@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as process from "node:process"
-import * as PiVersion from "@pi-sessions/testing/PiVersion"
+import * as PiVersion from "@pi-sessions/testing/pi/PiVersion"
 import * as Overflow from "../src/Overflow.ts"
 import * as SampleCut from "../src/SampleCut.ts"
 import * as TokenCount from "../src/TokenCount.ts"

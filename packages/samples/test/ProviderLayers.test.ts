@@ -4,8 +4,8 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import * as Fs from "node:fs"
-import { type PiVersion, versions } from "@pi-sessions/testing/PiVersion"
-import * as ProviderLayer from "@pi-sessions/testing/ProviderLayer"
+import { type PiVersion, versions } from "@pi-sessions/testing/pi/PiVersion"
+import * as ProviderLayer from "@pi-sessions/testing/pi/ProviderLayer"
 import { type SentPart, partsOf } from "./support/sentParts.ts"
 
 /** The columns of the table. */

@@ -9,17 +9,17 @@ import * as Path from "node:path"
 import * as process from "node:process"
 import { fileURLToPath } from "node:url"
 import * as Session from "@pi-sessions/core/Session"
-import * as HermeticPi from "@pi-sessions/testing/HermeticPi"
-import * as PiRpc from "@pi-sessions/testing/PiRpc"
-import { type PiVersion, versions } from "@pi-sessions/testing/PiVersion"
-import * as ScriptedModel from "@pi-sessions/testing/ScriptedModel"
+import * as HermeticPi from "@pi-sessions/testing/pi/HermeticPi"
+import * as PiRpc from "@pi-sessions/testing/pi/PiRpc"
+import { type PiVersion, versions } from "@pi-sessions/testing/pi/PiVersion"
+import * as ScriptedModel from "@pi-sessions/testing/pi/ScriptedModel"
 import * as SampleCut from "../src/SampleCut.ts"
 import { type TrainingSample } from "../src/TrainingSample.ts"
 import { type Turn } from "../src/Turn.ts"
 import { SessionImages } from "../src/SessionImages.ts"
 import { conversation, recorded, sent } from "./support/openAiCompletions.ts"
 
-const craft = fileURLToPath(import.meta.resolve("@pi-sessions/testing/CraftExtension"))
+const craft = fileURLToPath(import.meta.resolve("@pi-sessions/testing/pi/CraftExtension"))
 
 const image = {
   type: "image",

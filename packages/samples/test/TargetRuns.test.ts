@@ -9,7 +9,7 @@ import { type JsonObject, isArray, isObject, objectAt, stringAt } from "@pi-sess
 import * as ModelRequest from "@pi-sessions/core/ModelRequest"
 import * as Session from "@pi-sessions/core/Session"
 import { type SessionEntry } from "@pi-sessions/core/SessionLine"
-import * as PiVersion from "@pi-sessions/testing/PiVersion"
+import * as PiVersion from "@pi-sessions/testing/pi/PiVersion"
 import * as TargetRuns from "../src/TargetRuns.ts"
 import * as Sessions from "./support/sessions.ts"
 import { walkedSessions } from "./support/walks.ts"

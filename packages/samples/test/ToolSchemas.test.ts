@@ -1,7 +1,7 @@
 /** Built-in, inferred and declared definitions of tools. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import * as PiVersion from "@pi-sessions/testing/PiVersion"
+import * as PiVersion from "@pi-sessions/testing/pi/PiVersion"
 import * as Url from "node:url"
 import { BUILTIN_TOOLS } from "../src/BuiltinTools.ts"
 import { ToolDefinition } from "../src/ToolDefinition.ts"

@@ -1,7 +1,7 @@
 /** Lone surrogates are removed from samples wherever both real Pis remove them from requests. */
 import { assert, describe, it } from "@effect/vitest"
-import { versions } from "@pi-sessions/testing/PiVersion"
-import * as ProviderLayer from "@pi-sessions/testing/ProviderLayer"
+import { versions } from "@pi-sessions/testing/pi/PiVersion"
+import * as ProviderLayer from "@pi-sessions/testing/pi/ProviderLayer"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import * as Session from "@pi-sessions/core/Session"
 import { Placeholders } from "@pi-sessions/redaction/Placeholders"

@@ -3,7 +3,7 @@ import * as FileSystem from "node:fs"
 import * as Os from "node:os"
 import * as Path from "node:path"
 import * as Bench from "@pi-sessions/testing/Bench"
-import * as LargeSession from "@pi-sessions/testing/LargeSession"
+import * as LargeSession from "@pi-sessions/testing/sessions/LargeSession"
 
 const entries = Number(process.env["PI_SESSIONS_BENCH_ENTRIES"] ?? 100_000)
 const contender = Path.join(import.meta.dirname, "contenders/readContext.ts")

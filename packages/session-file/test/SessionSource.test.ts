@@ -6,7 +6,7 @@ import * as FileSystem from "node:fs"
 import * as Path from "node:path"
 import * as Session from "@pi-sessions/core/Session"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
-import * as LargeSession from "@pi-sessions/testing/LargeSession"
+import * as LargeSession from "@pi-sessions/testing/sessions/LargeSession"
 import { SessionSource } from "../src/SessionSource.ts"
 
 const header = '{"type":"session","version":3,"id":"s","cwd":"/x"}\n'

@@ -1,7 +1,7 @@
 /** `verify` beside a live writer: a sound store has no findings at any moment. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
-import * as FaultyFileSystem from "@pi-sessions/testing/FaultyFileSystem"
+import * as FaultyFileSystem from "@pi-sessions/testing/disk/FaultyFileSystem"
 import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import { SessionStore } from "../src/SessionStore.ts"
 import * as OtherProcess from "./support/otherProcess.ts"

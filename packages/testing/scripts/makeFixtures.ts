@@ -5,8 +5,8 @@
  */
 import * as FileSystem from "node:fs"
 import * as Path from "node:path"
-import { type PiMessage, type PiSessionManager, load } from "../src/PiModule.ts"
-import { type PiVersion } from "../src/PiVersion.ts"
+import { type PiMessage, type PiSessionManager, load } from "../src/pi/PiModule.ts"
+import { type PiVersion } from "../src/pi/PiVersion.ts"
 
 const root = Path.resolve(import.meta.dirname, "../../../fixtures/sessions")
 

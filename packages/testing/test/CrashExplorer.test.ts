@@ -2,9 +2,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
-import * as CrashExplorer from "../src/CrashExplorer.ts"
-import * as DiskImage from "../src/DiskImage.ts"
-import * as FaultyFileSystem from "../src/FaultyFileSystem.ts"
+import * as CrashExplorer from "../src/disk/CrashExplorer.ts"
+import * as DiskImage from "../src/disk/DiskImage.ts"
+import * as FaultyFileSystem from "../src/disk/FaultyFileSystem.ts"
 
 type Program = (ledger: CrashExplorer.Ledger<string>) => Effect.Effect<unknown, unknown, FileSystem.FileSystem>
 type Check = CrashExplorer.ExploreOptions<string, unknown>["check"]

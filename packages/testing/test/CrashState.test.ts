@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
-import * as CrashState from "../src/CrashState.ts"
-import * as DiskImage from "../src/DiskImage.ts"
-import * as FaultyFileSystem from "../src/FaultyFileSystem.ts"
+import * as CrashState from "../src/disk/CrashState.ts"
+import * as DiskImage from "../src/disk/DiskImage.ts"
+import * as FaultyFileSystem from "../src/disk/FaultyFileSystem.ts"
 import * as SeededRandom from "../src/SeededRandom.ts"
 
 const firstSeed = Number(process.env["PI_SESSIONS_SEED"] ?? 1)

@@ -6,9 +6,9 @@ import * as Fiber from "effect/Fiber"
 import * as FileSystem from "effect/FileSystem"
 import type * as Path from "effect/Path"
 import type * as PlatformError from "effect/PlatformError"
-import * as CrashState from "../src/CrashState.ts"
-import * as DiskImage from "../src/DiskImage.ts"
-import * as FaultyFileSystem from "../src/FaultyFileSystem.ts"
+import * as CrashState from "../src/disk/CrashState.ts"
+import * as DiskImage from "../src/disk/DiskImage.ts"
+import * as FaultyFileSystem from "../src/disk/FaultyFileSystem.ts"
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 

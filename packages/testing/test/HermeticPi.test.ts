@@ -4,10 +4,10 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
-import * as HermeticPi from "../src/HermeticPi.ts"
-import type * as PiModule from "../src/PiModule.ts"
-import * as PiVersion from "../src/PiVersion.ts"
-import * as ScriptedModel from "../src/ScriptedModel.ts"
+import * as HermeticPi from "../src/pi/HermeticPi.ts"
+import type * as PiModule from "../src/pi/PiModule.ts"
+import * as PiVersion from "../src/pi/PiVersion.ts"
+import * as ScriptedModel from "../src/pi/ScriptedModel.ts"
 
 const timeout = 60_000
 

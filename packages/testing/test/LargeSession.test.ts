@@ -2,11 +2,11 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
-import * as HermeticPi from "../src/HermeticPi.ts"
+import * as HermeticPi from "../src/pi/HermeticPi.ts"
 import { temporaryFolder } from "../src/TemporaryFolder.ts"
-import * as LargeSession from "../src/LargeSession.ts"
-import * as PiModule from "../src/PiModule.ts"
-import * as PiVersion from "../src/PiVersion.ts"
+import * as LargeSession from "../src/sessions/LargeSession.ts"
+import * as PiModule from "../src/pi/PiModule.ts"
+import * as PiVersion from "../src/pi/PiVersion.ts"
 
 const timeout = 60_000
 

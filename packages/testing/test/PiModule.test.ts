@@ -1,7 +1,7 @@
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as PiModule from "../src/PiModule.ts"
-import * as PiVersion from "../src/PiVersion.ts"
+import * as PiModule from "../src/pi/PiModule.ts"
+import * as PiVersion from "../src/pi/PiVersion.ts"
 
 const load = (version: PiVersion.PiVersion) => Effect.promise(() => PiModule.load(version))
 

@@ -2,9 +2,9 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
-import * as HermeticPi from "../src/HermeticPi.ts"
-import * as PiRpc from "../src/PiRpc.ts"
-import * as PiVersion from "../src/PiVersion.ts"
+import * as HermeticPi from "../src/pi/HermeticPi.ts"
+import * as PiRpc from "../src/pi/PiRpc.ts"
+import * as PiVersion from "../src/pi/PiVersion.ts"
 
 const start = (pi: HermeticPi.HermeticPi, version: PiVersion.PiVersion, file: string) =>
   PiRpc.start(version, {

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
-import { families } from "../src/HostileText.ts"
-import { matchSteps } from "../src/RegExpSteps.ts"
-import { StepCounter } from "../src/StepCounter.ts"
-import { steepTexts } from "../src/StepGrowth.ts"
+import { families } from "../src/steps/HostileText.ts"
+import { matchSteps } from "../src/steps/RegExpSteps.ts"
+import { StepCounter } from "../src/steps/StepCounter.ts"
+import { steepTexts } from "../src/steps/StepGrowth.ts"
 
 /** Every construct of the grammar, some of them slow. */
 const EXPRESSIONS = [

@@ -1,6 +1,6 @@
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as ScriptedModel from "../src/ScriptedModel.ts"
+import * as ScriptedModel from "../src/pi/ScriptedModel.ts"
 
 const post = (url: string, body: string) =>
   Effect.promise(async () => {

@@ -2,10 +2,10 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fs from "node:fs"
 import { temporaryFolder } from "../src/TemporaryFolder.ts"
-import * as PiModule from "../src/PiModule.ts"
-import * as PiVersion from "../src/PiVersion.ts"
-import * as SessionWalk from "../src/SessionWalk.ts"
-import type { WalkOperation } from "../src/WalkOperation.ts"
+import * as PiModule from "../src/pi/PiModule.ts"
+import * as PiVersion from "../src/pi/PiVersion.ts"
+import * as SessionWalk from "../src/sessions/SessionWalk.ts"
+import type { WalkOperation } from "../src/sessions/WalkOperation.ts"
 
 const walks = 100
 const timeout = 60_000

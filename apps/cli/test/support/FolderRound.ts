@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import * as Files from "node:fs"
 import * as Path from "node:path"
-import * as EverySession from "@pi-sessions/testing/EverySession"
+import * as EverySession from "@pi-sessions/testing/sessions/EverySession"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import { type Args, besideSession, overFolder, overSession } from "./anyCommand.ts"
 import { call } from "./callCli.ts"

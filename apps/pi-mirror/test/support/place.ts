@@ -7,14 +7,14 @@ import { fileURLToPath } from "node:url"
 import { Hydrate } from "@pi-sessions/reconstruction/Hydrate"
 import { ThreadSource } from "@pi-sessions/reconstruction/ThreadSource"
 import * as Dose from "@pi-sessions/testing/Dose"
-import * as HermeticPi from "@pi-sessions/testing/HermeticPi"
-import type * as PiAgentDir from "@pi-sessions/testing/PiAgentDir"
-import * as PiRpc from "@pi-sessions/testing/PiRpc"
-import { type PiVersion, versions } from "@pi-sessions/testing/PiVersion"
-import * as ScriptedModel from "@pi-sessions/testing/ScriptedModel"
+import * as HermeticPi from "@pi-sessions/testing/pi/HermeticPi"
+import type * as PiAgentDir from "@pi-sessions/testing/pi/PiAgentDir"
+import * as PiRpc from "@pi-sessions/testing/pi/PiRpc"
+import { type PiVersion, versions } from "@pi-sessions/testing/pi/PiVersion"
+import * as ScriptedModel from "@pi-sessions/testing/pi/ScriptedModel"
 
 export const bundle = Path.resolve(import.meta.dirname, "../../dist/extension.js")
-const craft = fileURLToPath(import.meta.resolve("@pi-sessions/testing/CraftExtension"))
+const craft = fileURLToPath(import.meta.resolve("@pi-sessions/testing/pi/CraftExtension"))
 
 /** Answers by the words of the last user turn. */
 export const script: ScriptedModel.Script = (() => {

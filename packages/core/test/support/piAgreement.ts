@@ -1,6 +1,6 @@
 /** Compares a session as a real Pi and this library read it. */
 import { assert } from "@effect/vitest"
-import type * as PiModule from "@pi-sessions/testing/PiModule"
+import type * as PiModule from "@pi-sessions/testing/pi/PiModule"
 import type * as SeededRandom from "@pi-sessions/testing/SeededRandom"
 import { type Json, isObject } from "../../src/Json.ts"
 import * as ModelContext from "../../src/ModelContext.ts"

@@ -2,7 +2,7 @@
  * Functions of the real pi-ai packages that turn messages into requests. 0.78 has them in a file of a package of its
  * own; of 1.5 only the bundle runs, so that the chunk that exports a function is found by the function's name.
  */
-import * as PiVersion from "@pi-sessions/testing/PiVersion"
+import * as PiVersion from "@pi-sessions/testing/pi/PiVersion"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import * as Url from "node:url"

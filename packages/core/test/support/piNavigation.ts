@@ -2,8 +2,8 @@
  * The real Pis' `AgentSession.navigateTree`, run on a session manager alone: with no model, no tools and one extension,
  * which writes the summary and notes the events.
  */
-import type * as PiModule from "@pi-sessions/testing/PiModule"
-import * as PiVersion from "@pi-sessions/testing/PiVersion"
+import type * as PiModule from "@pi-sessions/testing/pi/PiModule"
+import * as PiVersion from "@pi-sessions/testing/pi/PiVersion"
 import * as Url from "node:url"
 import { type JsonObject } from "../../src/Json.ts"
 

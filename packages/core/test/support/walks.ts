@@ -1,9 +1,9 @@
 /** Random walks through both real Pis: the session files that they leave, for all tests. */
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
-import * as PiModule from "@pi-sessions/testing/PiModule"
-import * as PiVersion from "@pi-sessions/testing/PiVersion"
+import * as PiModule from "@pi-sessions/testing/pi/PiModule"
+import * as PiVersion from "@pi-sessions/testing/pi/PiVersion"
 import * as SeededRandom from "@pi-sessions/testing/SeededRandom"
-import * as SessionWalk from "@pi-sessions/testing/SessionWalk"
+import * as SessionWalk from "@pi-sessions/testing/sessions/SessionWalk"
 import { Effect, type Scope } from "effect"
 import * as Fs from "node:fs"
 import * as Path from "node:path"

@@ -4,8 +4,8 @@ import * as Fs from "node:fs"
 import * as Path from "node:path"
 import * as Session from "@pi-sessions/core/Session"
 import * as Dose from "@pi-sessions/testing/Dose"
-import * as PiVersion from "@pi-sessions/testing/PiVersion"
-import * as SessionWalk from "@pi-sessions/testing/SessionWalk"
+import * as PiVersion from "@pi-sessions/testing/pi/PiVersion"
+import * as SessionWalk from "@pi-sessions/testing/sessions/SessionWalk"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 
 const WALKS = Dose.of("PI_SESSIONS_WALKS", { test: 5, campaign: 100 })

@@ -2,8 +2,8 @@
  * Converts samples, and requests of Pi's OpenAI-completions layer, to one form for comparison. It allows for exactly the
  * changes of this layer in the table of docs/samples.md, which ProviderLayers.test.ts checks.
  */
-import type * as PiVersion from "@pi-sessions/testing/PiVersion"
-import type * as ScriptedModel from "@pi-sessions/testing/ScriptedModel"
+import type * as PiVersion from "@pi-sessions/testing/pi/PiVersion"
+import type * as ScriptedModel from "@pi-sessions/testing/pi/ScriptedModel"
 import { type Turn } from "../../src/Turn.ts"
 import { IMAGE } from "../../src/SessionImages.ts"
 

@@ -4,8 +4,8 @@ import * as Fs from "node:fs"
 import * as Path from "node:path"
 import * as Session from "@pi-sessions/core/Session"
 import * as Dose from "@pi-sessions/testing/Dose"
-import { type PiVersion } from "@pi-sessions/testing/PiVersion"
-import * as SessionWalk from "@pi-sessions/testing/SessionWalk"
+import { type PiVersion } from "@pi-sessions/testing/pi/PiVersion"
+import * as SessionWalk from "@pi-sessions/testing/sessions/SessionWalk"
 import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
 
 export interface WalkedSession {

@@ -3,7 +3,7 @@ import * as NodeServices from "@effect/platform-node/NodeServices"
 import * as Effect from "effect/Effect"
 import * as SessionContext from "@pi-sessions/core/SessionContext"
 import { report } from "@pi-sessions/testing/Bench"
-import * as PiModule from "@pi-sessions/testing/PiModule"
+import * as PiModule from "@pi-sessions/testing/pi/PiModule"
 import { SessionSource } from "../../src/SessionSource.ts"
 
 const [which = "", file = ""] = process.argv.slice(2)

@@ -3,7 +3,7 @@ import * as Path from "node:path"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import * as Effect from "effect/Effect"
 import { Sqlite } from "@pi-sessions/sqlite/Sqlite"
-import * as LargeSession from "@pi-sessions/testing/LargeSession"
+import * as LargeSession from "@pi-sessions/testing/sessions/LargeSession"
 import { StoreLock } from "../../src/StoreLock.ts"
 import { StoreMigration } from "../../src/StoreMigration.ts"
 

@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Sqlite } from "@pi-sessions/sqlite/Sqlite"
 import { reportMedian } from "@pi-sessions/testing/Bench"
-import * as PiModule from "@pi-sessions/testing/PiModule"
+import * as PiModule from "@pi-sessions/testing/pi/PiModule"
 import { SessionStore } from "../../src/SessionStore.ts"
 import { StoreLock } from "../../src/StoreLock.ts"
 

@@ -7,8 +7,8 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Effect, Exit } from "effect"
-import * as CrashState from "@pi-sessions/testing/CrashState"
-import * as FaultyFileSystem from "@pi-sessions/testing/FaultyFileSystem"
+import * as CrashState from "@pi-sessions/testing/disk/CrashState"
+import * as FaultyFileSystem from "@pi-sessions/testing/disk/FaultyFileSystem"
 import { type Program, run } from "../support/crashExploring.ts"
 import * as crash from "../support/crashSession.ts"
 import * as settings from "../support/settings.ts"

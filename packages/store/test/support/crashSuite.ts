@@ -1,7 +1,7 @@
 /** The tests of power cuts, for given programs. */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
-import * as FaultyFileSystem from "@pi-sessions/testing/FaultyFileSystem"
+import * as FaultyFileSystem from "@pi-sessions/testing/disk/FaultyFileSystem"
 import { type Program, type Workload, explore, run } from "./crashExploring.ts"
 import * as crash from "./crashSession.ts"
 import * as settings from "./settings.ts"

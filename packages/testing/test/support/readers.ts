@@ -1,5 +1,5 @@
 /** Readers of known cost. */
-import { type TextReader } from "../../src/StepGrowth.ts"
+import { type TextReader } from "../../src/steps/StepGrowth.ts"
 
 const loop = (text: string, outer: number): number => {
   let found = 0

@@ -1,6 +1,6 @@
 /** What node does for the members of `FileSystem` that are more than one system call, or share how they make one. */
 import type { OpenFlag } from "effect/FileSystem"
-import type { Operation } from "../SimulatedCall.ts"
+import type { Operation } from "../../pi/SimulatedCall.ts"
 import * as faultyFile from "./faultyFile.ts"
 import * as kernel from "./kernel.ts"
 import * as systemCalls from "./systemCalls.ts"

@@ -1,5 +1,5 @@
 /** What a power cut can make of one unfinished operation. */
-import type { SeededRandom } from "../SeededRandom.ts"
+import type { SeededRandom } from "../../SeededRandom.ts"
 import type { ContentOperation, EntryOperation, WriteOperation } from "./diskOperation.ts"
 import * as fileContent from "./fileContent.ts"
 

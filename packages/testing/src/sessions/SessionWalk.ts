@@ -5,10 +5,10 @@
  * not the same bytes. The final state is on disk: opening the file gives the same entries and the same leaf.
  */
 import * as Fs from "node:fs"
-import * as PiModule from "./PiModule.ts"
-import type * as PiVersion from "./PiVersion.ts"
+import * as PiModule from "../pi/PiModule.ts"
+import type * as PiVersion from "../pi/PiVersion.ts"
 import * as RandomMessage from "./RandomMessage.ts"
-import * as SeededRandom from "./SeededRandom.ts"
+import * as SeededRandom from "../SeededRandom.ts"
 import * as WalkOperation from "./WalkOperation.ts"
 
 /** What a walk is to be. */

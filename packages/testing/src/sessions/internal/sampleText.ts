@@ -1,4 +1,5 @@
-import type * as SeededRandom from "../SeededRandom.ts"
+/** Text of generated sessions, and the distribution of its lengths. */
+import type * as SeededRandom from "../../SeededRandom.ts"
 
 // Quantiles of the length of a line, as multiples of a common measure; linear between. Arithmetic alone, since
 // `Math.exp` may differ from machine to machine.

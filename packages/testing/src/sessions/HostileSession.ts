@@ -7,9 +7,9 @@
  */
 import * as Fs from "node:fs/promises"
 import * as Path from "node:path"
-import { type HostileText, families } from "./HostileText.ts"
+import { type HostileText, families } from "../steps/HostileText.ts"
 import * as LargeSession from "./LargeSession.ts"
-import * as SeededRandom from "./SeededRandom.ts"
+import * as SeededRandom from "../SeededRandom.ts"
 import * as sampleText from "./internal/sampleText.ts"
 
 export interface HostileSessionOptions {

@@ -17,12 +17,12 @@ import * as Path from "effect/Path"
 import { fileSystem } from "./internal/faultyMembers.ts"
 import type * as DiskImage from "./DiskImage.ts"
 import type { Kernel, Options } from "./internal/kernel.ts"
-import type { Operation } from "./SimulatedCall.ts"
+import type { Operation } from "../pi/SimulatedCall.ts"
 import { SimulatedDisk } from "./SimulatedDisk.ts"
 
 export type { ErrorCode } from "./internal/errno.ts"
 export type { Options } from "./internal/kernel.ts"
-export { error, type Fault, ignored, type Operation, short } from "./SimulatedCall.ts"
+export { error, type Fault, ignored, type Operation, short } from "../pi/SimulatedCall.ts"
 
 /** The defect of every call after the program was stopped. Nothing is closed or removed after it, as with kill -9. */
 export class Halted extends Error {

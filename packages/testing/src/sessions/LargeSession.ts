@@ -7,7 +7,7 @@
  */
 import * as Fs from "node:fs/promises"
 import * as sampleText from "./internal/sampleText.ts"
-import * as SeededRandom from "./SeededRandom.ts"
+import * as SeededRandom from "../SeededRandom.ts"
 
 /** What to write. */
 export interface LargeSessionOptions {

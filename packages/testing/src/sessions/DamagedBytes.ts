@@ -2,7 +2,7 @@
  * Damage to the bytes of a session: bytes and lines removed, repeated, swapped, glued or cut off, fields lost, ids and
  * links that are wrong.
  */
-import { type SeededRandom } from "./SeededRandom.ts"
+import { type SeededRandom } from "../SeededRandom.ts"
 
 const TOKENS = [
   '"',

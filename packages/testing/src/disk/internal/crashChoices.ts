@@ -1,5 +1,5 @@
 /** Which outcomes to try together: all of them when they are few, else those that find bugs, and random ones. */
-import type { SeededRandom } from "../SeededRandom.ts"
+import type { SeededRandom } from "../../SeededRandom.ts"
 import type { Undecided } from "./crashOutcome.ts"
 
 /** For each undecided operation, the number of its outcome: 0 is lost, 1 is done. */

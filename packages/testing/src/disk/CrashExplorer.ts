@@ -15,7 +15,7 @@ import * as Schema from "effect/Schema"
 import * as CrashState from "./CrashState.ts"
 import type * as DiskImage from "./DiskImage.ts"
 import * as FaultyFileSystem from "./FaultyFileSystem.ts"
-import * as SeededRandom from "./SeededRandom.ts"
+import * as SeededRandom from "../SeededRandom.ts"
 import type { DiskSnapshot } from "./DiskSnapshot.ts"
 
 /** Records what a program promised. Plain functions, called at the moment of the promise. */

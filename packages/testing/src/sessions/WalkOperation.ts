@@ -4,7 +4,7 @@
  * An operation names entries by their place among `getEntries()` at that moment, so that the log of a walk is the same
  * each time, and can be done again on another session.
  */
-import type { PiContent, PiEntry, PiMessage, PiSessionManager } from "./PiModule.ts"
+import type { PiContent, PiEntry, PiMessage, PiSessionManager } from "../pi/PiModule.ts"
 import * as RandomMessage from "./RandomMessage.ts"
 
 /** One step of a walk. */

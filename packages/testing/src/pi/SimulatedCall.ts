@@ -1,6 +1,6 @@
 /** A system call on a simulated disk, and the faults that a test can inject into it. */
 import type * as FileSystem from "effect/FileSystem"
-import type { ErrorCode } from "./internal/errno.ts"
+import type { ErrorCode } from "../disk/internal/errno.ts"
 
 /** One system call, as the program made it. */
 export interface Operation {

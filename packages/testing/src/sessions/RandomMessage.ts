@@ -3,9 +3,9 @@
  *
  * Keys are in Pi's order. Keys that 0.78 does not have are used for 1.5 only.
  */
-import type { PiContent, PiMessage } from "./PiModule.ts"
-import type { PiVersion } from "./PiVersion.ts"
-import type { SeededRandom } from "./SeededRandom.ts"
+import type { PiContent, PiMessage } from "../pi/PiModule.ts"
+import type { PiVersion } from "../pi/PiVersion.ts"
+import type { SeededRandom } from "../SeededRandom.ts"
 
 /** The state of message generation: a clock and a serial number, which advance with each message. */
 export interface RandomMessages {

@@ -2,7 +2,7 @@
  * Sessions with every entry type, message role, content block and field that Pi 0.78 to 1.5 writes, in each version of
  * the format. A seed chooses the words and the ids, so that two sessions have no text in common.
  */
-import * as SeededRandom from "./SeededRandom.ts"
+import * as SeededRandom from "../SeededRandom.ts"
 
 type Value = { readonly [key: string]: unknown }
 

@@ -13,7 +13,7 @@ import type { PiMessage, PiSessionManager } from "./PiModule.ts"
 import * as PiModule from "./PiModule.ts"
 import * as PiVersion from "./PiVersion.ts"
 import * as ScriptedModel from "./ScriptedModel.ts"
-import { temporaryFolder } from "./TemporaryFolder.ts"
+import { temporaryFolder } from "../TemporaryFolder.ts"
 
 /** The result for one session. */
 export interface Resumed {

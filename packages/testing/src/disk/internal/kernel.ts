@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import type { OpenFlag } from "effect/FileSystem"
 import type * as PlatformError from "effect/PlatformError"
 import type * as DiskImage from "../DiskImage.ts"
-import type { Fault, Operation } from "../SimulatedCall.ts"
+import type { Fault, Operation } from "../../pi/SimulatedCall.ts"
 import type { SimulatedDisk } from "../SimulatedDisk.ts"
 import { DiskError, platformError, type ErrorCode } from "./errno.ts"
 

@@ -11,7 +11,7 @@ import * as PiAgentDir from "./PiAgentDir.ts"
 import * as PiProcess from "./PiProcess.ts"
 import * as PiVersion from "./PiVersion.ts"
 import * as ScriptedModel from "./ScriptedModel.ts"
-import { temporaryFolder } from "./TemporaryFolder.ts"
+import { temporaryFolder } from "../TemporaryFolder.ts"
 
 /** Options of one run. Default folders: those of the environment. */
 export type RunOptions = Partial<Omit<PiProcess.PiProcessOptions, "args" | "agentDir" | "home">>

@@ -1,3 +1,4 @@
+/** Writes a scripted reply as the server-sent events of an OpenAI-compatible server. */
 import type { ScriptedMessage, ScriptedUsage } from "../ScriptedReply.ts"
 
 const event = (data: unknown): string => `data: ${JSON.stringify(data)}\n\n`

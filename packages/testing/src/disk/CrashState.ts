@@ -19,7 +19,7 @@ import { choices, type Choice } from "./internal/crashChoices.ts"
 import * as crashOutcome from "./internal/crashOutcome.ts"
 import { applyEdits, type Entries } from "./internal/diskOperation.ts"
 import * as fileContent from "./internal/fileContent.ts"
-import * as SeededRandom from "./SeededRandom.ts"
+import * as SeededRandom from "../SeededRandom.ts"
 import type { DiskSnapshot } from "./DiskSnapshot.ts"
 import * as Zlib from "node:zlib"
 
