@@ -5,6 +5,7 @@
  * messages. A sound session has no findings, or notes only.
  */
 import * as EntryId from "@pi-sessions/core/EntryId"
+import * as EntryType from "@pi-sessions/core/EntryType"
 import { valueOf } from "@pi-sessions/core/LineValue"
 import * as Session from "@pi-sessions/core/Session"
 import type { SessionDiagnostic } from "@pi-sessions/core/SessionDiagnostic"
@@ -138,7 +139,7 @@ const linkFindings = ({ tree }: Session.Session, findings: FindingList): void =>
     }
     if (id !== null) seen.add(id)
     if (entry.timestamp === undefined) untimed.push(entry)
-    if (entry.type === "label" || entry.type === "context_edit") {
+    if (EntryType.of(entry.type).reference === "targetId") {
       const targetId = EntryId.read(entry.decode()["targetId"])
       if (targetId === null || tree.getEntry(targetId) === undefined) {
         const message = `a ${entry.type} for ${targetId === null ? "no entry" : `entry ${JSON.stringify(targetId)}, which is not there`}`

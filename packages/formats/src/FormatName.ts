@@ -3,7 +3,8 @@
  */
 import * as Schema from "effect/Schema"
 
-export const FormatName = Schema.Literals([
+/** Formats of samples. */
+export const SampleFormatName = Schema.Literals([
   "messages",
   "axolotl",
   "sharegpt",
@@ -14,9 +15,11 @@ export const FormatName = Schema.Literals([
   "lora-forge",
   "dpo",
   "tokens",
-  "parquet",
-  "pi"
+  "parquet"
 ])
+
+/** All formats. In `pi`, a session stays a session. */
+export const FormatName = Schema.Literals([...SampleFormatName.literals, "pi"])
 export type FormatName = typeof FormatName.Type
 
 /** How the arguments of tool calls are written. */

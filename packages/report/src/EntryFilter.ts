@@ -3,6 +3,7 @@
  * answers that only call tools, unless such an answer is the leaf.
  */
 import * as Schema from "effect/Schema"
+import * as EntryType from "@pi-sessions/core/EntryType"
 import { type JsonObject, isArray, isObject, objectAt, stringAt } from "@pi-sessions/core/Json"
 import { type SessionEntry } from "@pi-sessions/core/SessionLine"
 import { FILTER_NAMES } from "./EntryFilterName.ts"
@@ -18,21 +19,12 @@ export interface FilterFacts {
   readonly leaf: SessionEntry | undefined
 }
 
-/** Types that record state and say nothing in the conversation. */
-const BOOKKEEPING = new Set([
-  "label",
-  "context_edit",
-  "custom",
-  "model_change",
-  "thinking_level_change",
-  "session_info"
-])
-
 const isMessageOf = (entry: SessionEntry, role: string): boolean => entry.type === "message" && entry.role === role
 
 /** Whether the filter accepts the entry by type, role and label. Unlike `lists`, it accepts answers that only call tools. */
 export const takes = (filter: EntryFilter, entry: SessionEntry, { isLabeled }: Pick<FilterFacts, "isLabeled">) => {
-  if (entry.type === "usage") return false
+  const { navigator } = EntryType.of(entry.type)
+  if (navigator === "hidden") return false
   switch (filter) {
     case "all":
       return true
@@ -41,9 +33,9 @@ export const takes = (filter: EntryFilter, entry: SessionEntry, { isLabeled }: P
     case "labeled-only":
       return isLabeled(entry)
     case "no-tools":
-      return !BOOKKEEPING.has(entry.type) && !isMessageOf(entry, "toolResult")
+      return navigator !== "bookkeeping" && !isMessageOf(entry, "toolResult")
     case "default":
-      return !BOOKKEEPING.has(entry.type)
+      return navigator !== "bookkeeping"
   }
 }
 

@@ -7,6 +7,7 @@
  * labelled entries, compactions, branch summaries, damaged entries and, if there are several roots, the roots have rows of
  * their own. Entries that are not in the tree (their id was reused, or they have none) come last.
  */
+import * as EntryType from "@pi-sessions/core/EntryType"
 import { type SessionDiagnostic } from "@pi-sessions/core/SessionDiagnostic"
 import { type SessionEntry } from "@pi-sessions/core/SessionLine"
 import { type SessionTree, type TreeNode } from "@pi-sessions/core/SessionTree"
@@ -124,8 +125,7 @@ class Layout {
       children.length === 1 &&
       label === undefined &&
       !this.#isBeginning(node) &&
-      entry.type !== "compaction" &&
-      entry.type !== "branch_summary" &&
+      !EntryType.of(entry.type).hasSummary &&
       !this.#damage.has(entry.byteOffset) &&
       entry !== this.#leaf
     )

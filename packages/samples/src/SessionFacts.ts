@@ -1,4 +1,5 @@
 /** Facts of a session and its branches that both turns and samples need, such as their metadata. */
+import * as EntryType from "@pi-sessions/core/EntryType"
 import type * as GasTown from "@pi-sessions/core/GasTown"
 import { type Json, type JsonObject, objectAt, stringAt } from "@pi-sessions/core/Json"
 import type * as Session from "@pi-sessions/core/Session"
@@ -102,8 +103,7 @@ export const thinkingLevels = (
 }
 
 /** Whether an entry is a message of the conversation. */
-export const isConversation = (entry: SessionEntry): boolean =>
-  entry.type === "message" || entry.type === "custom_message" || entry.type === "branch_summary"
+export const isConversation = (entry: SessionEntry): boolean => EntryType.of(entry.type).context === "message"
 
 /** All call ids in the context. */
 export const ownIds = (items: ReadonlyArray<SessionContext.ContextItem>): ReadonlySet<string> =>

@@ -6,6 +6,7 @@
  * or other tools, a model that receives other thinking. Each answer is a target in one run only. Answers shared by several
  * branches are targets of the first branch and context of the others.
  */
+import * as EntryType from "@pi-sessions/core/EntryType"
 import { type JsonObject } from "@pi-sessions/core/Json"
 import * as ModelContext from "@pi-sessions/core/ModelContext"
 import * as ModelRequest from "@pi-sessions/core/ModelRequest"
@@ -196,13 +197,10 @@ class RunCutter {
 /** Memory of an array element. */
 const POINTER_BYTES = 8
 
-/** Entries that may change earlier messages. */
-const CHANGING = new Set(["compaction", "context_edit"])
-
 const isPlain = (branch: ReadonlyArray<SessionEntry>, from: number, to: number): boolean => {
   for (let at = from; at < to; at++) {
     const entry = branch[at]
-    if (entry === undefined || CHANGING.has(entry.type) || entry.role === "system") return false
+    if (entry === undefined || EntryType.of(entry.type).context === "rewrite" || entry.role === "system") return false
   }
   return true
 }

@@ -1,15 +1,12 @@
 /** `pi-sessions show`: one session as a timeline, or as training samples. */
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
-import { FormatName } from "@pi-sessions/formats/FormatName"
+import { SampleFormatName } from "@pi-sessions/formats/FormatName"
 import * as FlagKinds from "../flags/FlagKinds.ts"
 import * as OutputFlags from "../flags/OutputFlags.ts"
 import * as SampleFlags from "../flags/SampleFlags.ts"
 import * as SessionFlags from "../flags/SessionFlags.ts"
 import { lazily } from "../lazily.ts"
-
-/** In the format `pi` a session stays a session, so there are no samples to show. */
-const SAMPLE_FORMATS = FormatName.literals.filter((name) => name !== "pi")
 
 const flags = {
   session: SessionFlags.session,
@@ -31,7 +28,7 @@ const flags = {
   ),
   json: OutputFlags.json("Print one JSON document; with --as: the samples, and what became of each entry"),
   ndjson: OutputFlags.ndjson("Print one JSON object per line, the header first; with --as: the dataset's lines"),
-  as: Flag.Literals("as", SAMPLE_FORMATS).pipe(
+  as: Flag.Literals("as", SampleFormatName.literals).pipe(
     Flag.withDescription(
       "Show the training samples of this session in this format, and what became of each entry. The flags below need --as."
     ),

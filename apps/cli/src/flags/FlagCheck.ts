@@ -35,16 +35,6 @@ export const exclusive = (given: Given<boolean>): UsageError | undefined => {
     : new UsageError({ text: `${flags.join(" and ")} exclude each other; give one of them` })
 }
 
-/** Refuses the format `tokens` without a tokenizer. */
-export const needsTokenizer = (
-  flag: string,
-  format: string,
-  tokenizer: Option.Option<string>
-): UsageError | undefined =>
-  format === "tokens" && Option.isNone(tokenizer)
-    ? new UsageError({ text: `${flag} tokens needs --tokenizer DIR, the directory of a local model` })
-    : undefined
-
 /** Fails with the first error. */
 export const all = (...errors: ReadonlyArray<UsageError | undefined>): Effect.Effect<void, UsageError> => {
   const first = errors.find((error) => error !== undefined)

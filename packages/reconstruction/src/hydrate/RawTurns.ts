@@ -3,6 +3,7 @@
  * (docs/thread.md). Only the branch to the newest line counts; where a parent is missing, it continues at the line before
  * the gap.
  */
+import * as EntryType from "@pi-sessions/core/EntryType"
 import { type Json, type JsonObject, isArray, isObject, objectAt, stringAt } from "@pi-sessions/core/Json"
 import * as ValueText from "@pi-sessions/core/ValueText"
 import { contentText } from "@pi-sessions/core/ModelContext"
@@ -88,7 +89,7 @@ const projected = (entry: SessionEntry, idOf: (entryId: string) => string): Json
     return of("pi.compaction", { summary, tokensBefore, keptFrom })
   }
   // Labels and edits refer to entries by ids, which hydration replaces.
-  return ["label", "context_edit", ""].includes(entry.type) ? undefined : of("raw", payload)
+  return entry.type === "" || EntryType.of(entry.type).reference === "targetId" ? undefined : of("raw", payload)
 }
 
 const userChat = (message: JsonObject): JsonObject => {

@@ -6,6 +6,7 @@ import * as GasTown from "@pi-sessions/core/GasTown"
 import { type GivenContext } from "@pi-sessions/samples/GivenContext"
 import * as Marks from "@pi-sessions/samples/Marks"
 import { type FormatName } from "@pi-sessions/formats/FormatName"
+import { FORMATS } from "@pi-sessions/formats/Formats"
 import { type Reasoning } from "@pi-sessions/samples/Reasoning"
 import { type SplitRule } from "@pi-sessions/extract/plan/Splits"
 import * as RequestContexts from "@pi-sessions/samples/RequestContexts"
@@ -13,6 +14,7 @@ import { ToolDefinition } from "@pi-sessions/samples/ToolDefinition"
 import { CommandFailed, UsageError } from "../../Exit.ts"
 import { Invocation } from "../../Invocation.ts"
 import * as FlagCheck from "../../flags/FlagCheck.ts"
+import { needsTokenizer } from "../../flags/TokenizerCheck.ts"
 import * as PointInTime from "../../flags/PointInTime.ts"
 import { type DatasetInput } from "../extract.ts"
 import { directory, parseJson, readText } from "../../flags/NamedFile.ts"
@@ -63,7 +65,7 @@ const givenContext = Effect.fnUntraced(function* ({ system, tools }: DatasetInpu
 
 /** Default for Axolotl: last-query. Its usual templates drop earlier thinking, so that its masks would cover other text. */
 export const reasoningOf = (format: FormatName, asked: Option.Option<Reasoning>): Reasoning =>
-  Option.getOrElse(asked, () => (format === "axolotl" ? "last-query" : "all"))
+  Option.getOrElse(asked, () => FORMATS[format].reasoning ?? "all")
 
 /** The choice of samples by quality. */
 const quality = Effect.fnUntraced(function* ({ maxErrorRate, refuse, require }: DatasetInput) {
@@ -128,12 +130,17 @@ const check = (input: DatasetInput) => {
       1
     ),
     FlagCheck.tooSmall({ "--min-turns": Option.some(minTurns) }, 0),
-    images && format !== "messages" && format !== "parquet"
-      ? new UsageError({ text: `--images: format ${format} has no place for them; messages and parquet do` })
+    images && FORMATS[format].takesImages !== true
+      ? new UsageError({ text: `--images: format ${format} has no place for them; ${imageFormats()} do` })
       : undefined,
-    FlagCheck.needsTokenizer("--format", format, tokenizer)
+    needsTokenizer("--format", format, tokenizer)
   )
 }
+
+const imageFormats = (): string =>
+  Object.values(FORMATS)
+    .flatMap(({ name, takesImages }) => (takesImages === true ? [name] : []))
+    .join(" and ")
 
 /** The options that the flags give. */
 export const chosen = Effect.fnUntraced(function* (input: DatasetInput) {

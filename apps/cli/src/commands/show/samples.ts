@@ -17,6 +17,7 @@ import * as ResultPrinter from "../../print/ResultPrinter.ts"
 import { reasoningOf } from "../extract/chosenOptions.ts"
 import * as NamedModel from "../../flags/NamedModel.ts"
 import * as FlagCheck from "../../flags/FlagCheck.ts"
+import { needsTokenizer } from "../../flags/TokenizerCheck.ts"
 import * as Redaction from "../../flags/Redaction.ts"
 import * as FateGutter from "../../print/FateGutter.ts"
 import { type Input } from "../show.ts"
@@ -40,7 +41,7 @@ const optionsOf = Effect.fnUntraced(function* (input: SampleInput) {
 })
 
 const modelOf = Effect.fnUntraced(function* ({ as, tokenizer }: SampleInput) {
-  yield* FlagCheck.all(FlagCheck.needsTokenizer("--as", as, tokenizer))
+  yield* FlagCheck.all(needsTokenizer("--as", as, tokenizer))
   return Option.isSome(tokenizer) ? yield* NamedModel.load("--tokenizer", tokenizer.value) : undefined
 })
 

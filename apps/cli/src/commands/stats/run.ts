@@ -15,6 +15,7 @@ import { UsageError, usage } from "../../Exit.ts"
 import * as Interruption from "../../Interruption.ts"
 import { Invocation } from "../../Invocation.ts"
 import * as FlagCheck from "../../flags/FlagCheck.ts"
+import { needsTokenizer } from "../../flags/TokenizerCheck.ts"
 import * as NamedSources from "../../flags/NamedSources.ts"
 import * as PointInTime from "../../flags/PointInTime.ts"
 import * as ResultPrinter from "../../print/ResultPrinter.ts"
@@ -33,7 +34,7 @@ const check = ({ format, json, maxTokens, md, model, rig, sessions, tokenizer }:
     FlagCheck.empty({ "--rig": rig, "--model": model }),
     FlagCheck.exclusive({ "--json": json, "--md": md }),
     FlagCheck.tooSmall({ "--max-tokens": maxTokens }, 1),
-    FlagCheck.needsTokenizer("--format", format, tokenizer)
+    needsTokenizer("--format", format, tokenizer)
   )
 
 /** The options of the survey, with the defaults of the command `extract`. */

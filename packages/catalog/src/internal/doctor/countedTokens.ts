@@ -1,4 +1,5 @@
 /** Finds the entries whose text Pi reads to estimate tokens, because no later answer reports a usage. */
+import * as EntryType from "@pi-sessions/core/EntryType"
 import { type Json, type JsonObject, isObject, numberAt } from "@pi-sessions/core/Json"
 import { type PiProfile } from "@pi-sessions/core/PiProfile"
 import * as SessionContext from "@pi-sessions/core/SessionContext"
@@ -58,7 +59,7 @@ export const beforePrompt = (
   if (isStale) return new Set()
   const last = items.findLastIndex(({ message }) => reportsTokens(message, version))
   if (version === "1.5" && SessionContext.select(branch, version).some(({ type }) => type === "context_edit")) {
-    const changed = branch.findLastIndex(({ type }) => type === "context_edit" || type === "compaction")
+    const changed = branch.findLastIndex(({ type }) => EntryType.of(type).context === "rewrite")
     const reporting = items[last]?.entry
     // A usage from before the last change of the context is outdated.
     return after(items, reporting !== undefined && branch.indexOf(reporting) > changed ? last : -1)
