@@ -255,7 +255,7 @@ describe("tokens", () => {
       [{ labels: [IGNORED, 2] }, "labels: their number differs from the number of tokens"],
       [{ attention_mask: [1] }, "attention_mask: their number differs"],
       [{ labels: [IGNORED, IGNORED, IGNORED] }, "nothing is learnt"],
-      [{ labels: [IGNORED, 3, IGNORED] }, "labels[1]: another token"],
+      [{ labels: [IGNORED, 3, IGNORED] }, "labels[1]: it differs from its token"],
       [{ input_ids: [] }, "input_ids"],
       [{ input_ids: [1.5, 2, 3] }, "input_ids"],
       [{ metadata: {} }, "metadata"]

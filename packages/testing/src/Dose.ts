@@ -14,12 +14,12 @@ export interface Doses {
   readonly campaign: number
 }
 
-/** The number of cases to run: from the variable, else by suite; at least 1. */
+/** The number of cases to run: from the variable, else by suite. A campaign runs at least what a test runs. */
 export const of = (variable: string, doses: Doses): number => {
   const given = Number(process.env[variable])
   if (given > 0) return Math.ceil(given)
   if (!isCampaign()) return doses.test
-  return Math.max(1, Math.round(doses.campaign * (Number(process.env["PI_SESSIONS_BUDGET"]) || 1)))
+  return Math.max(doses.test, Math.round(doses.campaign * (Number(process.env["PI_SESSIONS_BUDGET"]) || 1)))
 }
 
 /** The first seed. Default: 1. */

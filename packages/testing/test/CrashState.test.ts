@@ -1,12 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
+import * as Dose from "../src/Dose.ts"
 import * as CrashState from "../src/disk/CrashState.ts"
 import * as DiskImage from "../src/disk/DiskImage.ts"
 import * as FaultyFileSystem from "../src/disk/FaultyFileSystem.ts"
 import * as SeededRandom from "../src/SeededRandom.ts"
 
-const firstSeed = Number(process.env["PI_SESSIONS_SEED"] ?? 1)
+const firstSeed = Dose.firstSeed()
+const WALKS = Dose.of("PI_SESSIONS_WALKS", { test: 5, campaign: 100 })
 const bytes = (text: string) => new TextEncoder().encode(text)
 
 const sync = Effect.fnUntraced(function* (path: string) {
@@ -212,7 +214,7 @@ describe("the states of random programs", () => {
   it.effect("hold what was synced and nothing that never was", () =>
     Effect.gen(function* () {
       let count = 0
-      for (let seed = firstSeed; seed < firstSeed + 25; seed++) {
+      for (let seed = firstSeed; seed < firstSeed + WALKS; seed++) {
         const random = SeededRandom.make(seed)
         const image = DiskImage.fromFiles({ "/d/": "", "/e/": "" })
         const machine = FaultyFileSystem.make({ image })
