@@ -9,7 +9,7 @@ import { type Redactor } from "@pi-sessions/redaction/Redactor"
 import * as RequestContexts from "@pi-sessions/samples/RequestContexts"
 import { type SurveyOptions } from "./ExtractOptions.ts"
 import { redactorOf } from "./parts/redactorOf.ts"
-import { type WorkSettings } from "./parts/WorkerPool.ts"
+import { type WorkSettings } from "./workers/WorkerPool.ts"
 
 export interface ExtractSettings {
   readonly work: WorkSettings

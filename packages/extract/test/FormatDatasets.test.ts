@@ -10,7 +10,7 @@ import { SessionSource } from "@pi-sessions/session-file/SessionSource"
 import { Extract, type ExtractOptions } from "../src/Extract.ts"
 import { FORMATS } from "@pi-sessions/formats/Formats"
 import * as ParquetFile from "@pi-sessions/formats/files/ParquetFile"
-import { type DataFile } from "@pi-sessions/formats/Sample"
+import { type DataFile } from "@pi-sessions/formats/SampleFormat"
 import { SAMPLE_FORMATS } from "@pi-sessions/formats/test/formats"
 import { assistant, file, header, linked, text, user } from "@pi-sessions/samples/test/sessions"
 

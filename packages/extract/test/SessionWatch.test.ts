@@ -9,7 +9,7 @@ import { SessionSource } from "@pi-sessions/session-file/SessionSource"
 import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import { Extract, type ExtractOptions } from "../src/Extract.ts"
 import { type ExtractReport } from "../src/ExtractReport.ts"
-import * as WorkerThreads from "../src/parts/WorkerThreads.ts"
+import * as WorkerThreads from "../src/workers/WorkerThreads.ts"
 import { generate, write } from "@pi-sessions/samples/test/manySessions"
 
 const ENTRY = new URL("./support/stuckThread.ts", import.meta.url)

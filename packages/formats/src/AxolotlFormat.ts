@@ -39,7 +39,7 @@ import {
   SampleMetadata,
   type Sidecar,
   metadataOf
-} from "./Sample.ts"
+} from "./SampleFormat.ts"
 import { type TrainingSample } from "@pi-sessions/samples/TrainingSample"
 import * as JsonText from "@pi-sessions/core/JsonText"
 import * as ReadSample from "./readSample.ts"

@@ -14,7 +14,7 @@ import {
   messagesOf,
   toolsOf
 } from "./chat/ChatMessages.ts"
-import { InvalidSample, type Projection, type SampleFormat, SampleMetadata, metadataOf } from "./Sample.ts"
+import { InvalidSample, type Projection, type SampleFormat, SampleMetadata, metadataOf } from "./SampleFormat.ts"
 import { type TrainingSample } from "@pi-sessions/samples/TrainingSample"
 import * as ReadSample from "./readSample.ts"
 

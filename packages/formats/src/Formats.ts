@@ -10,7 +10,7 @@ import { MsSwiftFormat } from "./MsSwiftFormat.ts"
 import { OpenAiFormat } from "./OpenAiFormat.ts"
 import { ParquetFormat } from "./ParquetFormat.ts"
 import { PiFormat } from "./PiFormat.ts"
-import { type SampleFormat } from "./Sample.ts"
+import { type SampleFormat } from "./SampleFormat.ts"
 import { ShareGptFormat } from "./ShareGptFormat.ts"
 import { TokensFormat } from "./TokensFormat.ts"
 

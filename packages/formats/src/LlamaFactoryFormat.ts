@@ -5,7 +5,7 @@
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import { type DataFile, type Dataset, InvalidDataset, type SampleFormat, type Sidecar } from "./Sample.ts"
+import { type DataFile, type Dataset, InvalidDataset, type SampleFormat, type Sidecar } from "./SampleFormat.ts"
 import { ShareGptFormat, type ShareGptSample } from "./ShareGptFormat.ts"
 import * as JsonText from "@pi-sessions/core/JsonText"
 

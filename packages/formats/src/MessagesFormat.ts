@@ -33,7 +33,7 @@ import {
   type SampleFormat,
   SampleMetadata,
   metadataOf
-} from "./Sample.ts"
+} from "./SampleFormat.ts"
 import { type TrainingSample } from "@pi-sessions/samples/TrainingSample"
 import * as ReadSample from "./readSample.ts"
 

@@ -6,7 +6,7 @@
  * With `--arguments object` these columns have Parquet's logical type JSON: readers that support it (`datasets` from
  * 4.7 on) return objects, others (pyarrow, DuckDB, polars) text. With `string` every reader returns text.
  *
- * During a run the samples are lines, as in other formats; see `container` in Sample.ts.
+ * During a run the samples are lines, as in other formats; see `container` in SampleFormat.ts.
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -26,7 +26,13 @@ import {
 } from "./chat/ChatMessages.ts"
 import { MessagesFormat } from "./MessagesFormat.ts"
 import * as ParquetFile from "./files/ParquetFile.ts"
-import { InvalidSample, type ProjectOptions, type Projection, type SampleFormat, SampleMetadata } from "./Sample.ts"
+import {
+  InvalidSample,
+  type ProjectOptions,
+  type Projection,
+  type SampleFormat,
+  SampleMetadata
+} from "./SampleFormat.ts"
 import { type TrainingSample } from "@pi-sessions/samples/TrainingSample"
 import * as ReadSample from "./readSample.ts"
 

@@ -19,7 +19,7 @@ import { HeaderLine, SessionEntry, type SessionLine } from "@pi-sessions/core/Se
 import { DropTally } from "@pi-sessions/samples/DropCounts"
 import { ENTRY_STEPS, type SessionBudget } from "@pi-sessions/core/SessionBudget"
 import { MessagesFormat } from "./MessagesFormat.ts"
-import { type SampleFormat, type WrittenSession } from "./Sample.ts"
+import { type SampleFormat, type WrittenSession } from "./SampleFormat.ts"
 import { type RedactionScope, type Redactor } from "@pi-sessions/redaction/Redactor"
 import * as JsonStrings from "@pi-sessions/redaction/JsonStrings"
 import * as JsonText from "@pi-sessions/core/JsonText"

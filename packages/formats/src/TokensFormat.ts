@@ -16,7 +16,7 @@ import { DropTally, sum } from "@pi-sessions/samples/DropCounts"
 import { type LocalModel } from "./model/LocalModel.ts"
 import * as LossMask from "./model/LossMask.ts"
 import { byteOffsets } from "./model/ModelTokenizer.ts"
-import { InvalidSample, type ProjectOptions, type Projection, type SampleFormat } from "./Sample.ts"
+import { InvalidSample, type ProjectOptions, type Projection, type SampleFormat } from "./SampleFormat.ts"
 import { type TrainingSample } from "@pi-sessions/samples/TrainingSample"
 import * as ReadSample from "./readSample.ts"
 

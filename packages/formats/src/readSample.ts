@@ -5,7 +5,7 @@ import * as SchemaIssue from "effect/SchemaIssue"
 import * as SchemaParser from "effect/SchemaParser"
 import { type Json } from "@pi-sessions/core/Json"
 import { type FormatName } from "./FormatName.ts"
-import { InvalidSample } from "./Sample.ts"
+import { InvalidSample } from "./SampleFormat.ts"
 import * as WellFormed from "@pi-sessions/core/WellFormed"
 
 const formatIssue = SchemaIssue.makeFormatterStandardSchemaV1({ leafHook: (issue) => issue._tag })

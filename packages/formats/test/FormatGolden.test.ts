@@ -7,7 +7,7 @@ import { Result } from "effect"
 import * as Fs from "node:fs"
 import * as process from "node:process"
 import { FORMATS } from "../src/Formats.ts"
-import { type DataFile } from "../src/Sample.ts"
+import { type DataFile } from "../src/SampleFormat.ts"
 import { SAMPLE_FORMATS, fixtureSamples, linesOf } from "./support/formats.ts"
 
 const GOLDEN = new URL("golden/", import.meta.url)

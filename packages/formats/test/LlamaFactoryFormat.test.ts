@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 import { LlamaFactoryFormat } from "../src/LlamaFactoryFormat.ts"
-import { type DataFile, type Sidecar } from "../src/Sample.ts"
+import { type DataFile, type Sidecar } from "../src/SampleFormat.ts"
 import { ShareGptFormat } from "../src/ShareGptFormat.ts"
 import { assistant, chain, sample, text, user } from "@pi-sessions/samples/test/sessions"
 

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 import { type JsonObject } from "@pi-sessions/core/Json"
 import { OpenAiFormat } from "../src/OpenAiFormat.ts"
-import { type DataFile } from "../src/Sample.ts"
+import { type DataFile } from "../src/SampleFormat.ts"
 import { lineOf, projectionOf, refusal } from "./support/formats.ts"
 import {
   assistant,

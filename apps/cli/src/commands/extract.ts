@@ -80,7 +80,7 @@ export const datasetFlags = {
     "FILE",
     "JSON list of tools (name, description, parameters) for sessions that declare none. Default: the tools that were called; the context is then reduced."
   ),
-  noRedact: SampleFlags.noRedact("Keep secrets and names of people; the dataset card says so"),
+  noRedact: SampleFlags.noRedact("Keep secrets, user names, host names and e-mail addresses; the dataset card says so"),
   ...SampleFlags.secrets,
   scan: Flag.Literals("scan", ["trufflehog", "gitleaks"]).pipe(
     Flag.withDescription("Check the written files with a scanner on the PATH; fail if it finds anything"),

@@ -40,7 +40,7 @@ const flags = {
   overflow: SampleFlags.overflow.pipe(Flag.optional),
   tokenizer: SampleFlags.tokenizer,
   includeHydrated: SampleFlags.includeHydrated,
-  noRedact: SampleFlags.noRedact("Keep secrets and names of people in the samples")
+  noRedact: SampleFlags.noRedact("Keep secrets, user names, host names and e-mail addresses in the samples")
 }
 
 export type Input = Command.Command.Config.Infer<typeof flags>

@@ -28,7 +28,7 @@ const flags = {
     "Where to keep accept and reject marks, for extract --marks. Default: in ~/.local/state/pi-sessions."
   ),
   format: SampleFlags.format("Dataset format of the samples shown beside a session"),
-  noRedact: SampleFlags.noRedact("Show secrets and names of people"),
+  noRedact: SampleFlags.noRedact("Show secrets, user names, host names and e-mail addresses"),
   pictures: FlagKinds.on("pictures", "Write pictures to --out too. Pictures are not redacted."),
   ...SampleFlags.secrets
 }

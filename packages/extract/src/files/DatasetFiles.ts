@@ -1,7 +1,7 @@
 /** What the parts of a dataset are written to: files, or counters. */
 import * as Effect from "effect/Effect"
 import type * as GasTown from "@pi-sessions/core/GasTown"
-import { type DataFile, type DatasetFile } from "@pi-sessions/formats/Sample"
+import { type DataFile, type DatasetFile } from "@pi-sessions/formats/SampleFormat"
 import { type Split } from "@pi-sessions/formats/Split"
 import { type SessionFileError } from "@pi-sessions/session-file/SessionFileError"
 import { type ExtractReport } from "../ExtractReport.ts"

@@ -1,7 +1,7 @@
 /** Which files the lines of a format go to, and which files are beside them. */
 import type * as GasTown from "@pi-sessions/core/GasTown"
 import { FORMATS } from "@pi-sessions/formats/Formats"
-import { type DataFile, type DatasetFile, type SampleContainer, type Sidecar } from "@pi-sessions/formats/Sample"
+import { type DataFile, type DatasetFile, type SampleContainer, type Sidecar } from "@pi-sessions/formats/SampleFormat"
 import { type Split } from "@pi-sessions/formats/Split"
 import { type ExtractOptions } from "../ExtractOptions.ts"
 import { type TargetFile, fileName } from "./DatasetFiles.ts"

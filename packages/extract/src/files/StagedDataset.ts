@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
 import * as Path from "effect/Path"
-import { type DataFile, type SampleContainer, type Sidecar } from "@pi-sessions/formats/Sample"
+import { type DataFile, type SampleContainer, type Sidecar } from "@pi-sessions/formats/SampleFormat"
 import { type Split } from "@pi-sessions/formats/Split"
 import { type SessionFileError } from "@pi-sessions/session-file/SessionFileError"
 import { type ExtractReport } from "../ExtractReport.ts"

@@ -15,7 +15,7 @@ import { type PlannedKin, type PlannedSession } from "../plan/DatasetPlan.ts"
 import { type MadePart, type StoredPart, type StoredPiece, isWhole, piecesOf } from "./DatasetPart.ts"
 import * as DistinctLines from "./distinctLines.ts"
 import { keysOf } from "./partKeys.ts"
-import { type Workers } from "./WorkerPool.ts"
+import { type Workers } from "../workers/WorkerPool.ts"
 
 export interface AssemblyOptions {
   /** Hash of the settings. */

@@ -8,7 +8,7 @@ import { type SessionListing, type SessionRef } from "@pi-sessions/session-file/
 import { NothingMatched } from "../ExtractError.ts"
 import { type SurveyOptions } from "../ExtractOptions.ts"
 import { type ReportRow, isLasting, isStopped } from "../ExtractReport.ts"
-import { type Workers } from "../parts/WorkerPool.ts"
+import { type Workers } from "../workers/WorkerPool.ts"
 import * as ReportTally from "../publish/reportTally.ts"
 import { type FamilyEvidence } from "./Families.ts"
 import { identity, keyOf } from "./identity.ts"

@@ -25,10 +25,10 @@ export const FamilyEvidence = Schema.Struct({
 export type FamilyEvidence = typeof FamilyEvidence.Type
 
 /** Sessions at least so similar are near-duplicates. */
-export const NEAR_DUPLICATE = 0.9
+export const NEAR_DUPLICATE_SIMILARITY = 0.9
 
 /** Sessions at least so similar are of one family. Lower, because a leak between splits is worse than a large family. */
-export const ALIKE = 0.7
+export const FAMILY_SIMILARITY = 0.7
 
 export interface Families {
   /** The family of each session, named by the path of its first member in order of time. */
@@ -51,9 +51,9 @@ export const find = (sessions: ReadonlyArray<FamilyEvidence>): Families => {
   joinByKey(ordered, kin, ({ openings }) => openings)
   const groups = kin.copy()
   const nearDuplicateOf = new Map<string, string>()
-  for (const { at, isRepeat, of } of alike(ordered, kin)) {
+  for (const { at, isNearDuplicate, of } of alike(ordered, kin)) {
     groups.join(at, of)
-    if (isRepeat) nearDuplicateOf.set(ordered[at]?.path ?? "", ordered[of]?.path ?? "")
+    if (isNearDuplicate) nearDuplicateOf.set(ordered[at]?.path ?? "", ordered[of]?.path ?? "")
   }
   const firstOf = (of: Groups): ReadonlyMap<string, string> =>
     new Map(ordered.map(({ path }, at) => [path, ordered[of.rootOf(at)]?.path ?? path]))
@@ -131,7 +131,7 @@ interface Alike {
   readonly at: number
   readonly of: number
   /** Whether it is a near-duplicate. */
-  readonly isRepeat: boolean
+  readonly isNearDuplicate: boolean
 }
 
 /** Similar sessions that are no kin. Kin share their beginnings, so they are not compared. */
@@ -142,18 +142,18 @@ const alike = (sessions: ReadonlyArray<FamilyEvidence>, kin: Groups): ReadonlyAr
     if (signature === undefined) continue
     const keys = MinHash.bandsOf(signature)
     const candidates = new Set(keys.flatMap((key) => bands.get(key) ?? []))
-    let isRepeat = false
+    let isNearDuplicate = false
     for (const of of [...candidates].sort((a, b) => a - b)) {
       const theirs = sessions[of]?.signature
       if (theirs === undefined || kin.rootOf(of) === kin.rootOf(at)) continue
       const similarity = MinHash.similarity(signature, theirs)
-      if (similarity < ALIKE) continue
-      isRepeat = similarity >= NEAR_DUPLICATE
-      found.push({ at, of, isRepeat })
-      if (isRepeat) break
+      if (similarity < FAMILY_SIMILARITY) continue
+      isNearDuplicate = similarity >= NEAR_DUPLICATE_SIMILARITY
+      found.push({ at, of, isNearDuplicate })
+      if (isNearDuplicate) break
     }
     // Later sessions are compared with the original of a near-duplicate.
-    if (isRepeat) continue
+    if (isNearDuplicate) continue
     for (const key of keys) {
       const band = bands.get(key)
       if (band === undefined) bands.set(key, [at])

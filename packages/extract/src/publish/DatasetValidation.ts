@@ -14,7 +14,7 @@ import { SessionFileError, fromPlatform } from "@pi-sessions/session-file/Sessio
 import { ExtractReport } from "../ExtractReport.ts"
 import { FORMATS } from "@pi-sessions/formats/Formats"
 import { type FormatName } from "@pi-sessions/formats/FormatName"
-import { type DataFile, type Sidecar, type WholeSession } from "@pi-sessions/formats/Sample"
+import { type DataFile, type Sidecar, type WholeSession } from "@pi-sessions/formats/SampleFormat"
 import * as Publication from "./Publication.ts"
 import * as JsonText from "@pi-sessions/core/JsonText"
 import * as LineStream from "@pi-sessions/formats/files/LineStream"

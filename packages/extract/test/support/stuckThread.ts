@@ -9,8 +9,8 @@ import * as Stream from "effect/Stream"
 import * as Fs from "node:fs"
 import { parentPort, workerData } from "node:worker_threads"
 import { type SessionRef, SessionSource } from "@pi-sessions/session-file/SessionSource"
-import * as ExtractThread from "../../src/parts/ExtractThread.ts"
-import { type ThreadData } from "../../src/parts/WorkerThread.ts"
+import * as ExtractThread from "../../src/workers/ExtractThread.ts"
+import { type ThreadData } from "../../src/workers/WorkerThread.ts"
 
 const { name, settings, sign }: ThreadData = workerData
 

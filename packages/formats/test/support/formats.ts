@@ -4,7 +4,7 @@ import { Result } from "effect"
 import type * as GasTown from "@pi-sessions/core/GasTown"
 import * as Session from "@pi-sessions/core/Session"
 import { FormatName } from "../../src/FormatName.ts"
-import { type NoLine, type ProjectOptions, type Projection, type SampleFormat } from "../../src/Sample.ts"
+import { type NoLine, type ProjectOptions, type Projection, type SampleFormat } from "../../src/SampleFormat.ts"
 import * as SampleCut from "@pi-sessions/samples/SampleCut"
 import { type TrainingSample } from "@pi-sessions/samples/TrainingSample"
 

@@ -19,7 +19,7 @@ import * as PointInTime from "../../flags/PointInTime.ts"
 import { type DatasetInput } from "../extract.ts"
 import { directory, parseJson, readText } from "../../flags/NamedFile.ts"
 import * as NamedModel from "../../flags/NamedModel.ts"
-import * as Redaction from "../../flags/Redaction.ts"
+import * as NamedRedaction from "../../flags/NamedRedaction.ts"
 
 /** `0.1` or `time:2026-02-01`. */
 const splitRule = (text: string): Effect.Effect<SplitRule, UsageError> => {
@@ -167,6 +167,6 @@ export const chosen = Effect.fnUntraced(function* (input: DatasetInput) {
     reasoning: reasoningOf(input.format, input.reasoning),
     includeNearDuplicates: input.includeNearDuplicates,
     // Last, because it creates a missing key, and a refused call writes nothing.
-    redaction: yield* Redaction.of(input)
+    redaction: yield* NamedRedaction.of(input)
   }
 })

@@ -1,5 +1,5 @@
 /** The worker threads of commands that turn many sessions into samples. */
-import * as WorkerThreads from "@pi-sessions/extract/parts/WorkerThreads"
+import * as WorkerThreads from "@pi-sessions/extract/workers/WorkerThreads"
 
 /** The module of a worker thread, in the sources and in the bundle. */
 const ENTRY = import.meta.url.endsWith(".ts")

@@ -18,7 +18,7 @@ import { reasoningOf } from "../extract/chosenOptions.ts"
 import * as NamedModel from "../../flags/NamedModel.ts"
 import * as FlagCheck from "../../flags/FlagCheck.ts"
 import { needsTokenizer } from "../../flags/TokenizerCheck.ts"
-import * as Redaction from "../../flags/Redaction.ts"
+import * as NamedRedaction from "../../flags/NamedRedaction.ts"
 import * as FateGutter from "../../print/FateGutter.ts"
 import { type Input } from "../show.ts"
 import * as SampleText from "../../print/SampleText.ts"
@@ -32,7 +32,7 @@ const optionsOf = Effect.fnUntraced(function* (input: SampleInput) {
   return {
     format,
     includeHydrated,
-    redaction: yield* Redaction.byDefault(noRedact),
+    redaction: yield* NamedRedaction.byDefault(noRedact),
     reasoning: reasoningOf(format, reasoning),
     branches: Option.getOrElse(branches, () => "active" as const),
     ...(Option.isSome(maxTokens) ? { maxTokens: maxTokens.value } : {}),

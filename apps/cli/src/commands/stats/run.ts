@@ -22,7 +22,7 @@ import * as ResultPrinter from "../../print/ResultPrinter.ts"
 import * as Workers from "../extract/workers.ts"
 import { reasoningOf } from "../extract/chosenOptions.ts"
 import * as NamedModel from "../../flags/NamedModel.ts"
-import * as Redaction from "../../flags/Redaction.ts"
+import * as NamedRedaction from "../../flags/NamedRedaction.ts"
 import * as Warnings from "../extract/sessionWarnings.ts"
 import * as StatsMarkdown from "../../print/StatsMarkdown.ts"
 import * as StatsText from "../../print/StatsText.ts"
@@ -50,7 +50,7 @@ const surveyOptions = Effect.fnUntraced(function* (input: Input) {
     lengths: true,
     ...(Option.isSome(maxTokens) ? { maxTokens: maxTokens.value } : {}),
     ...(Option.isSome(tokenizer) ? { tokenizer: yield* NamedModel.directory("--tokenizer", tokenizer.value) } : {}),
-    redaction: yield* Redaction.byDefault(noRedact),
+    redaction: yield* NamedRedaction.byDefault(noRedact),
     ...(yield* PointInTime.isoPeriod(input))
   } satisfies SurveyOptions
 })

@@ -21,7 +21,7 @@ import { Invocation } from "../../Invocation.ts"
 import { inState } from "../../StateFolder.ts"
 import * as StoredSessions from "../../StoredSessions.ts"
 import * as FlagCheck from "../../flags/FlagCheck.ts"
-import * as Redaction from "../../flags/Redaction.ts"
+import * as NamedRedaction from "../../flags/NamedRedaction.ts"
 import { counted } from "../../print/Words.ts"
 import { type Input } from "../view.ts"
 import * as Subject from "./Subject.ts"
@@ -63,7 +63,7 @@ const optionsOf = Effect.fnUntraced(function* (input: Input) {
   const options: ViewerOptions = {
     ...subject,
     version: VERSION,
-    redaction: yield* Redaction.of(input),
+    redaction: yield* NamedRedaction.of(input),
     // A server for this machine only shows pictures that are on this machine already.
     withPictures: !isFile || input.noRedact || input.pictures,
     marksFile: marks,

@@ -12,7 +12,7 @@ import { type SessionRef, SessionSource } from "@pi-sessions/session-file/Sessio
 import { type SampleOptions } from "../ExtractOptions.ts"
 import { type ReportRow } from "../ExtractReport.ts"
 import { type Look, type Question, type Selected } from "../plan/SessionSurvey.ts"
-import { type MadePart, type StoredPart } from "./DatasetPart.ts"
+import { type MadePart, type StoredPart } from "../parts/DatasetPart.ts"
 
 /** How sessions become lines. Plain data, which can be sent to threads. */
 export interface WorkSettings extends SampleOptions {

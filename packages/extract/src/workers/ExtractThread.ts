@@ -11,7 +11,7 @@ import { type SessionRef, SessionSource } from "@pi-sessions/session-file/Sessio
 import * as LinesFile from "../files/LinesFile.ts"
 import * as LooseFile from "../files/LooseFile.ts"
 import { type Look, type Question } from "../plan/SessionSurvey.ts"
-import { type MadePart, type StoredPart, type StoredPiece, piecesOf } from "./DatasetPart.ts"
+import { type MadePart, type StoredPart, type StoredPiece, piecesOf } from "../parts/DatasetPart.ts"
 import * as LocalWorkers from "./localWorkers.ts"
 import { SharedSign } from "./SharedSign.ts"
 import { type Kin, type WorkSettings } from "./WorkerPool.ts"
