@@ -75,7 +75,9 @@ it.live(
     FileSystem.writeFileSync(file, `{"type":"session","version":3,"id":"${SESSION}","cwd":"/"}\n`)
     const random = SeededRandom.make(SEED)
     const port = yield* Effect.promise(() => freePort(random))
-    const http = { url: `http://127.0.0.1:${port}`, token: Redacted.make(TOKEN), retries: 0 }
+    const url = `http://127.0.0.1:${port}`
+    // A request to a killed server may stay without any answer until the timeout.
+    const http = { url, token: Redacted.make(TOKEN), retries: 0, timeout: "2 seconds" } as const
     let reports = ""
     const layer = Mirror.layer({
       sinkName: "server",
@@ -111,7 +113,9 @@ it.live(
         try {
           for (let round = 0; round < KILLS; round++) {
             server = await start(db, TOKEN, port)
-            await sleep(random.int(400))
+            // Counted in lines, so that slow machines are killed at the same point.
+            const enough = (await linesAt(server.url)).lines.length + 1 + random.int(20)
+            while ((await linesAt(server.url)).lines.length < enough) await sleep(random.int(20))
             await server.kill()
             output += server.output()
             // Sometimes there is no server for a while.

@@ -6,12 +6,12 @@ import { type Json, type JsonObject, isArray, isObject, stringAt } from "./Json.
 import * as ValueText from "./ValueText.ts"
 import { type PiProfile, newest } from "./PiProfile.ts"
 
-export const COMPACTION_SUMMARY_PREFIX =
+const COMPACTION_SUMMARY_PREFIX =
   "The conversation history before this point was compacted into the following summary:\n\n<summary>\n"
-export const COMPACTION_SUMMARY_SUFFIX = "\n</summary>"
-export const BRANCH_SUMMARY_PREFIX =
+const COMPACTION_SUMMARY_SUFFIX = "\n</summary>"
+const BRANCH_SUMMARY_PREFIX =
   "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n"
-export const BRANCH_SUMMARY_SUFFIX = "</summary>"
+const BRANCH_SUMMARY_SUFFIX = "</summary>"
 
 /** The user's own `!command` and its output, as text for the model. */
 export const bashExecutionToText = (message: JsonObject): string => {

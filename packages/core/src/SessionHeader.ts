@@ -48,8 +48,6 @@ export const SessionHeader = Schema.Struct({
 })
 export type SessionHeader = typeof SessionHeader.Type
 
-export const isSessionHeader = Schema.is(SessionHeader)
-
 /** Version of a session. Default: 1. A string counts as its number, as in Pi's comparison. */
 export const versionOf = (header: JsonObject): number => {
   const value = header["version"] ?? 1

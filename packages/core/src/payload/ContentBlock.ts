@@ -43,9 +43,6 @@ export type ToolCallBlock = typeof ToolCallBlock.Type
 export const UnknownBlock = Schema.Struct({ type: Schema.String })
 export type UnknownBlock = typeof UnknownBlock.Type
 
-export const UserBlock = Schema.Union([TextBlock, ImageBlock])
-export const AssistantBlock = Schema.Union([TextBlock, ThinkingBlock, ToolCallBlock])
-
 // Guards in plain code, because they are faster than the schemas. Tests check that both agree on all JSON values.
 
 export const isTextBlock = (value: UnknownBlock): value is TextBlock => {

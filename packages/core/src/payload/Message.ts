@@ -133,10 +133,3 @@ export const StoredMessage = Schema.Union([
   SystemMessage
 ])
 export type StoredMessage = typeof StoredMessage.Type
-
-export const isUserMessage = Schema.is(UserMessage)
-export const isAssistantMessage = Schema.is(AssistantMessage)
-export const isToolResultMessage = Schema.is(ToolResultMessage)
-export const isBashExecutionMessage = Schema.is(BashExecutionMessage)
-export const isCustomMessage = Schema.is(CustomMessage)
-export const isSystemMessage = Schema.is(SystemMessage)
