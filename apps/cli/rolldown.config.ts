@@ -4,7 +4,7 @@ import { defineConfig } from "rolldown"
 export default defineConfig({
   input: { main: "src/main.ts", extractWorker: "src/extractWorker.ts" },
   platform: "node",
-  // The page of `view`, which the report package builds before.
+  // The page of `view`, which the viewer package has built.
   plugins: [
     { name: "page", writeBundle: () => cpSync("../../packages/viewer/dist/page", "dist/page", { recursive: true }) }
   ],

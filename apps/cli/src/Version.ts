@@ -1,2 +1,4 @@
 /** The version of this program. */
-export const VERSION = "0.1.0"
+import manifest from "../package.json" with { type: "json" }
+
+export const VERSION: string = manifest.version

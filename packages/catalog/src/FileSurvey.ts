@@ -3,7 +3,7 @@
  * system calls (docs/adr/008-fast-reading.md).
  *
  * `layer` uses Effect's FileSystem. `layerNode` makes synchronous calls of Node in batches and yields between them; it
- * is several times as fast. Neither reads directories, pipes or devices, or waits for the writer of a pipe.
+ * is several times as fast. `heads` reads regular files only, and never waits for the writer of a pipe.
  */
 import * as Context from "effect/Context"
 import * as Layer from "effect/Layer"

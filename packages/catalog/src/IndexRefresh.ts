@@ -1,5 +1,5 @@
 /**
- * Compares session indexes with the disk, and updates them. Reads all sessions first; then the rows of a directory
+ * Compares session indexes with the disk, and updates them. For each directory: reads the new and changed sessions, then changes its rows
  * change in one transaction. An index contains Pi's own files only, because the programs that share it know no
  * containers.
  */
@@ -133,6 +133,6 @@ const update = Effect.fnUntraced(function* (comparison: Comparison, onRead: () =
   return { root, file, sessions: sessions.length, unread, ...updated } satisfies RefreshedIndex
 })
 
-/** Milliseconds to wait for a locked index. Long, because the sessions have been read by then. */
+/** Milliseconds to wait for a locked index. Long, because refresh fails if the index stays locked. */
 const PATIENCE_MS = 5000
 const NOTHING: SessionIndex.IndexUpdate = { written: 0, removed: 0 }

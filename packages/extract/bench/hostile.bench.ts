@@ -24,7 +24,7 @@ import { toLines } from "../src/parts/sessionLines.ts"
 const [megabytes = "1", beginning = ""] = process.argv.slice(2)
 const bytes = Number(megabytes) * 1e6
 const options: SampleOptions = { format: "messages", redaction: { key: "0".repeat(64) } }
-const redactor = redactorOf(options)
+const redactor = redactorOf(options.redaction ?? "off")
 
 interface Cost {
   readonly name: string

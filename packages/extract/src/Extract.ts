@@ -228,7 +228,7 @@ interface PartSources {
   readonly onRow: (path: string) => Effect.Effect<void>
 }
 
-/** The steps behind the plan. Succeeds with the report, and the parts that a later run may reuse. */
+/** The steps after the plan. Succeeds with the report, and the parts that a later run may reuse. */
 const build = Effect.fnUntraced(function* (
   plan: DatasetPlan.DatasetPlan,
   options: ExtractOptions,

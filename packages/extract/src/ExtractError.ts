@@ -16,6 +16,8 @@ export class NothingMatched extends Schema.TaggedError<NothingMatched>()("Nothin
   roles: Schema.Array(Schema.String),
   /** Number of sessions found. */
   sessions: Schema.Int,
+  /** Those of them that their time or a mark excludes. */
+  otherwiseExcluded: Schema.Int,
   /** Files and directories that are no sessions or could not be read. */
   problems: Schema.Array(Schema.Struct({ path: Schema.String, reason: Schema.String })),
   /** Sessions found, by rig (where they have one) and by role. */
@@ -30,7 +32,10 @@ export class NothingMatched extends Schema.TaggedError<NothingMatched>()("Nothin
       return `no sessions found${why}; name files or directories with --sessions`
     }
     const asked = [...this.rigs.map((rig) => `--rig ${rig}`), ...this.roles.map((role) => `--role ${role}`)]
-    return `none of ${this.sessions} sessions matches ${asked.join(" ")}; rigs found: ${list(this.foundRigs)}; roles found: ${list(this.foundRoles)}`
+    const matching = asked.length === 0 ? "is selected" : `matches ${asked.join(" ")}`
+    const excluded =
+      this.otherwiseExcluded === 0 ? "" : ` (excluded by --since, --until or --marks: ${this.otherwiseExcluded})`
+    return `none of ${this.sessions} sessions ${matching}${excluded}; rigs found: ${list(this.foundRigs)}; roles found: ${list(this.foundRoles)}`
   }
 
   override get [Runtime.errorExitCode](): number {

@@ -46,7 +46,7 @@ export interface SampleOptions {
   readonly images?: boolean
   /** The active branch of each session, or all. Default: "active". */
   readonly branches?: "active" | "all"
-  /** What becomes of the model's thinking. "last-query" keeps it behind the last user turn. Default: "all". */
+  /** Which thinking is kept: all, only that after the last user turn ("last-query"), or none. Default: "all". */
   readonly reasoning?: Reasoning
   /** Include hydrated sessions, although no model produced their text in this form. Default: false. */
   readonly includeHydrated?: boolean

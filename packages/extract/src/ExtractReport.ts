@@ -130,13 +130,13 @@ export const ReportRow = Schema.Struct({
 })
 export type ReportRow = typeof ReportRow.Type
 
-/** Outcomes that depend on time and machine, so that another run may have others. */
+/** Outcomes that depend on the machine and its load. */
 const STOPPED = new Set<ReportRow["outcome"]>(["timed_out", "out_of_memory"])
 
 /** Whether work on the session was stopped, and must be tried again. */
 export const isStopped = ({ outcome }: Pick<ReportRow, "outcome">): boolean => STOPPED.has(outcome)
 
-/** Whether another run would make the same of an unchanged session. What could not be read may be read then. */
+/** Whether the row is final for an unchanged session. Unreadable and stopped sessions are tried again. */
 export const isLasting = (row: Pick<ReportRow, "outcome">): boolean => row.outcome !== "unreadable" && !isStopped(row)
 
 export const ExtractReport = Schema.Struct({

@@ -1,5 +1,5 @@
 /** The settings of an operation as its workers need them, and their hash. */
-import { createHash, randomBytes } from "node:crypto"
+import { createHash } from "node:crypto"
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
 import type * as Path from "effect/Path"
@@ -8,7 +8,7 @@ import * as LocalModel from "@pi-sessions/formats/model/LocalModel"
 import { type Redactor } from "@pi-sessions/redaction/Redactor"
 import * as RequestContexts from "@pi-sessions/samples/RequestContexts"
 import { type SurveyOptions } from "./ExtractOptions.ts"
-import { redactorOf } from "./parts/redactorOf.ts"
+import { redactionOf, redactorOf } from "./parts/redactorOf.ts"
 import { type WorkSettings } from "./workers/WorkerPool.ts"
 
 export interface ExtractSettings {
@@ -39,13 +39,13 @@ export const of = Effect.fn("ExtractSettings.of")(function* (
     ...given
   } = options
   const told = yield* RequestContexts.read(options.threads ?? [])
-  const { redaction = { key: randomBytes(32).toString("hex") } } = options
+  const redaction = redactionOf(options.redaction)
   // Other limits give other datasets.
   const work = { ...given, redaction, told, limits: options.limits ?? {} }
   const model = tokenizer === undefined ? undefined : yield* modelIn(tokenizer)
   const identity = model === undefined ? [REVISION, work] : [REVISION, work, model.fingerprint]
   const hash = createHash("sha256").update(JSON.stringify(identity, inOrder)).digest("hex")
-  return { work: model === undefined ? work : { ...work, model }, redactor: redactorOf(work), hash }
+  return { work: model === undefined ? work : { ...work, model }, redactor: redactorOf(redaction), hash }
 })
 
 /** The files of a model; fails when the model cannot be loaded. */

@@ -2,7 +2,6 @@
  * The samples of one session: the lines that `extract` writes for it alone, the entries of which each is made, and what
  * became of every other entry. Facts about several sessions (near-duplicates, shared answers, splits) are ignored.
  */
-import { randomBytes } from "node:crypto"
 import type * as GasTown from "@pi-sessions/core/GasTown"
 import { stringAt } from "@pi-sessions/core/Json"
 import type * as Session from "@pi-sessions/core/Session"
@@ -24,7 +23,7 @@ import { type RequestContexts } from "@pi-sessions/samples/RequestContexts"
 import { type TrainingSample } from "@pi-sessions/samples/TrainingSample"
 import { type Turn } from "@pi-sessions/samples/Turn"
 import { branchesOf, cutOf, ofCut } from "./parts/cutSession.ts"
-import { redactorOf } from "./parts/redactorOf.ts"
+import { redactionOf, redactorOf } from "./parts/redactorOf.ts"
 import { type KnownLines, type Piece, toLines } from "./parts/sessionLines.ts"
 import * as TurnOrigin from "@pi-sessions/samples/TurnOrigin"
 
@@ -113,10 +112,9 @@ const made = (
   })
   const { dropped } = cut
   const session = ofCut(source, { dropped, samples: traced.map(({ sample }) => sample) }, selected, options)
-  const { redaction = { key: randomBytes(32).toString("hex") } } = options
   const known: KnownLines = {
     distinct: new DistinctTargets(),
-    redactor: redactorOf({ redaction }),
+    redactor: redactorOf(redactionOf(options.redaction)),
     budget,
     fingerprints: new Set(),
     ...(model === undefined ? {} : { model })

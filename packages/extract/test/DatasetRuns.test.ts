@@ -357,7 +357,7 @@ describe("shards of a plan", () => {
       write(folder, generate(30, 21))
       const foreign = yield* join("elsewhere")
       assert.strictEqual(foreign._tag, "Failure")
-      if (foreign._tag === "Failure") assert.include(foreign.failure.message, "make it anew with --out")
+      if (foreign._tag === "Failure") assert.include(foreign.failure.message, "make the plan again with --out")
       assert.strictEqual(Fs.readFileSync(Path.join(options("joined").out, "splits.json"), "utf8"), before)
       assert.strictEqual((yield* join("joined"))._tag, "Success")
       const [was, is]: ReadonlyArray<Record<string, string>> = [

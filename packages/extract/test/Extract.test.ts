@@ -241,6 +241,15 @@ describe("Extract.run", () => {
     })
   )
 
+  it.effect("says that the time or marks exclude sessions which the selectors match", () =>
+    Effect.gen(function* () {
+      const { run } = yield* workbench
+      const since = "2099-01-01T00:00:00.000Z"
+      const error = yield* Effect.flip(run({ rigs: [], roles: [], since }))
+      assert.include(error.message, "none of 9 sessions is selected (excluded by --since, --until or --marks: 9)")
+    })
+  )
+
   it.effect("finds nothing in an empty directory", () =>
     Effect.gen(function* () {
       const { run, sessions } = yield* workbench

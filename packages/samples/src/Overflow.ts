@@ -92,21 +92,24 @@ const windows = (sample: TrainingSample, { count, maxTokens }: Budget): Readonly
   const fixed = system.reduce((sum, turn) => sum + ofTurn(turn, count), ofTools(sample, count))
   const units = unitsOf(sample, count)
   const found: Array<TrainingSample> = []
+  let latest: Unit | undefined
   for (let from = 0; from < units.length;) {
     const first = units[from]
     if (first === undefined) break
     // A window that begins in the middle of the work needs the question.
-    const question = isQuestion(first) ? undefined : units.slice(0, from).findLast(isQuestion)
+    const question = isQuestion(first) ? undefined : latest
     let tokens = fixed + (question?.tokens ?? 0)
     let to = from
     while (to < units.length && tokens + (units[to]?.tokens ?? 0) <= maxTokens) tokens += units[to++]?.tokens ?? 0
     // A unit longer than a window is dropped.
     if (to === from) {
+      if (isQuestion(first)) latest = first
       from++
       continue
     }
     const window = windowOf(sample, system, question, units.slice(from, to))
     if (window !== undefined) found.push(window)
+    latest = units.slice(from, to).findLast(isQuestion) ?? latest
     from = to
   }
   return found

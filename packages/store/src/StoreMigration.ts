@@ -1,7 +1,8 @@
 /**
  * Migration of a session into a container, and rollback out of it (docs/adr/003-session-store-v2.md).
  *
- * A migration reads the source twice and never changes it: once to inspect it, once to build a container beside it. The
+ * A migration never changes its source. It reads it three times: to inspect it, to build a container beside it, and after
+ * the cutover, to see that it did not change meanwhile. The
  * container becomes the active store, by one rename, after it was read again and gave back the source's bytes. A rollback
  * writes every entry, later ones included, to a new file beside the unchanged source, or returns to the source when that
  * holds every entry, and makes that file the active store.

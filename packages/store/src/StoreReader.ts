@@ -186,10 +186,10 @@ export class StoreReader {
       let keptRows = 0
       yield* ActivePath.walk(this.#view, leaf, (row) => {
         rows.push(row)
-        const behind = active.compaction !== undefined && row.entry_seq < active.compaction.entry_seq
-        const isFirstKept = behind && row.entry_id === firstKeptId
-        if (!behind || isFirstKept) keptRows = rows.length
-        return !isFirstKept && (!behind || firstKeptId !== null)
+        const isBeforeCompaction = active.compaction !== undefined && row.entry_seq < active.compaction.entry_seq
+        const isFirstKept = isBeforeCompaction && row.entry_id === firstKeptId
+        if (!isBeforeCompaction || isFirstKept) keptRows = rows.length
+        return !isFirstKept && (!isBeforeCompaction || firstKeptId !== null)
       })
       const branch = yield* this.#entries(rows.slice(0, keptRows).reverse())
       const settled = yield* this.#entries(

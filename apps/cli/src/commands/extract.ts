@@ -106,15 +106,13 @@ export const datasetFlags = {
   json: OutputFlags.json("Print the report as one JSON document")
 }
 
-export const plan = FlagKinds.text(
-  "plan",
-  "FILE",
-  "Plan the dataset (families, duplicates, splits) and write the plan to this file"
-)
-
 const flags = {
   ...datasetFlags,
-  plan,
+  plan: FlagKinds.text(
+    "plan",
+    "FILE",
+    "Write the plan of the dataset (families, duplicates, splits) to this file; with --shard: read it"
+  ),
   shard: FlagKinds.text(
     "shard",
     "I/N",

@@ -52,7 +52,7 @@ export const hydrate = Command.make(
       description: "Into Pi's session directory for this folder"
     },
     {
-      command: "pi --session $(pi-sessions hydrate --thread thread.jsonl --out session.jsonl)",
+      command: 'pi --session "$(pi-sessions hydrate --thread thread.jsonl --out session.jsonl)"',
       description: "Continue the conversation at once"
     },
     { command: "pi-sessions hydrate --thread - --cwd /sandbox < thread.jsonl", description: "From standard input" },

@@ -2,12 +2,13 @@
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
 import { lazily } from "../lazily.ts"
-import { datasetFlags, plan } from "./extract.ts"
+import * as FlagKinds from "../flags/FlagKinds.ts"
+import { datasetFlags } from "./extract.ts"
 
 const flags = {
   ...datasetFlags,
   shards: Argument.String("SHARD").pipe(Argument.withDescription("The directories of all shards"), Argument.atLeast(1)),
-  plan
+  plan: FlagKinds.text("plan", "FILE", "Plan that extract --plan wrote; required")
 }
 
 export type Input = Command.Command.Config.Infer<typeof flags>

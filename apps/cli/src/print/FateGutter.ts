@@ -19,7 +19,7 @@ export const INKS: { readonly [T in Telling | "none"]: Ink } = {
 /** Width of the column; marks of an entry in many samples are cut. */
 const COLUMNS_MAX = 12
 
-/** `1-3 7` */
+/** `1-3,7` */
 const ranges = (numbers: ReadonlyArray<number>): string => {
   const parts: Array<string> = []
   for (let from = 0; from < numbers.length;) {

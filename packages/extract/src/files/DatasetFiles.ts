@@ -1,4 +1,4 @@
-/** What the parts of a dataset are written to: files, or counters. */
+/** Receives the lines and files of parts: writes them, or only counts them. */
 import * as Effect from "effect/Effect"
 import type * as GasTown from "@pi-sessions/core/GasTown"
 import { type DataFile, type DatasetFile } from "@pi-sessions/formats/SampleFormat"

@@ -54,7 +54,7 @@ export const check = Effect.fnUntraced(function* (
 ): Effect.fn.Return<void, PlanMismatch | SessionFileError, FileSystem.FileSystem | Path.Path> {
   for (const [key, split] of yield* read(out)) {
     if (planned[key] === split) continue
-    const issue = `the plan does not know what ${out} records of splits; make it anew with --out ${out}`
+    const issue = `it lacks splits that ${out}/splits.json records; make the plan again with --out ${out}`
     return yield* new PlanMismatch({ path: plan, issue })
   }
 })

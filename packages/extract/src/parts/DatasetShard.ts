@@ -1,5 +1,5 @@
 /**
- * A shard: one of N parts of a planned dataset, made by itself. Its last file, `shard.jsonl`, lists the parts and their
+ * A shard: one of N groups of parts of a planned dataset, made by one process. Its last file, `shard.jsonl`, lists the parts and their
  * place in its files of lines. A shard with that file is complete.
  */
 import * as Effect from "effect/Effect"

@@ -131,11 +131,12 @@ const nothingMatched = (
     const problem = PROBLEMS[outcome]
     return problem === undefined ? [] : [{ path, reason: detail ?? problem }]
   })
-  const sessions = rows.filter((row) => row.outcome === "not_selected")
+  const sessions = rows.filter(({ outcome }) => PROBLEMS[outcome] === undefined)
   return new NothingMatched({
     rigs,
     roles,
     sessions: sessions.length,
+    otherwiseExcluded: sessions.filter(({ outcome }) => outcome !== "not_selected").length,
     problems: [...skipped, ...problems],
     foundRigs: ReportTally.count(sessions.flatMap((row) => row.rig ?? [])),
     foundRoles: ReportTally.count(sessions.flatMap((row) => row.role ?? []))

@@ -88,10 +88,10 @@ export const similarity = (a: Signature, b: Signature): number => {
   return equal / BUCKETS
 }
 
-/** Buckets in a band. Pairs of similarity 0.9 share one of 16 bands but for 1 in 10^7; pairs of 0.3 rarely do. */
+/** Buckets in a band; a signature has 16. Pairs with a common band: nearly all at similarity 0.9, 98.8 % at 0.7, 12 % at 0.3. */
 const BAND = 4
 
-/** Similar signatures share at least one key, so that candidates are found without comparing all pairs. */
+/** One key for each band. Only sessions with a common key are compared, so a similar pair without one is missed. */
 export const bandsOf = (signature: Signature): ReadonlyArray<string> => {
   const bands: Array<string> = []
   for (let at = 0; at < BUCKETS; at += BAND) bands.push(`${at}:${signature.slice(at, at + BAND).join(",")}`)

@@ -62,7 +62,7 @@ export const checkPlace = Effect.fn("PlanFile.checkPlace")(function* (
     Effect.mapError(fromPlatform(file, "read"))
   )
   if (beginning === undefined || BEGINNING.test(beginning)) return
-  const issue = "it is no plan of a dataset and was left as it is; name another file with --plan, or move it away"
+  const issue = "it is not a plan of a dataset, so it was not changed; name another file with --plan, or move it away"
   return yield* new PlanMismatch({ path: file, issue })
 })
 
@@ -73,7 +73,7 @@ export const read = Effect.fn("PlanFile.read")(function* (
 ): Effect.fn.Return<ReadPlan, PlanMismatch | SessionFileError, FileSystem.FileSystem> {
   const text = yield* TextFile.read(file)
   const found = yield* decode(yield* TextFile.parse(file, text)).pipe(
-    Effect.mapError(() => new PlanMismatch({ path: file, issue: "it holds no plan of a dataset" }))
+    Effect.mapError(() => new PlanMismatch({ path: file, issue: "it is not a plan of a dataset" }))
   )
   if (found.settings !== settings) {
     const issue =

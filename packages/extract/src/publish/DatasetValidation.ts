@@ -42,7 +42,7 @@ export interface ValidationReport {
   readonly files: ReadonlyArray<ValidatedFile>
   /** The first 20 of each file. */
   readonly broken: ReadonlyArray<BrokenLine>
-  /** Why the dataset is invalid although its lines are valid, as wrong sidecars or missing images. Null: it is not. */
+  /** What is wrong apart from single lines, such as a bad sidecar or a missing image. Null: nothing. */
   readonly dataset: string | null
   /** Notes for people on a valid dataset. */
   readonly notes: ReadonlyArray<string>

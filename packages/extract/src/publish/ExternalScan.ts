@@ -148,7 +148,7 @@ const trufflehog = Effect.fnUntraced(function* (directory: string, fail: (reason
   const { exitCode, value } = yield* run("trufflehog", args, start, (seen, line, from) => {
     if (from === "stderr") return isErrorLine(line) ? { ...seen, problem: "it could not read everything" } : seen
     const decoded = decodeTrufflehogFinding(line)
-    if (Result.isFailure(decoded)) return { ...seen, problem: "it printed what is no finding" }
+    if (Result.isFailure(decoded)) return { ...seen, problem: "it printed something other than findings" }
     const { file, line: at } = decoded.success.SourceMetadata.Data.Filesystem
     seen.places.push({ rule: decoded.success.DetectorName, file, ...(at === undefined ? {} : { line: at }) })
     return seen

@@ -1,6 +1,6 @@
 /**
- * What a thread works on, in memory that it shares with the thread that watches it. It is readable while the thread is in an
- * endless loop, and after its end.
+ * The status of a thread in shared memory. The watching thread can read it while the other loops endlessly, and after
+ * it ended.
  */
 import * as process from "node:process"
 import { Stage } from "@pi-sessions/core/SessionBudget"

@@ -1,4 +1,4 @@
-/** The workers: what surveys sessions and makes their parts, in this thread or in others. */
+/** Workers survey sessions and make their parts, in the calling thread or in others. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -9,13 +9,14 @@ import { type ModelFiles } from "@pi-sessions/formats/model/LocalModel"
 import { type RequestContexts } from "@pi-sessions/samples/RequestContexts"
 import { SessionFileError } from "@pi-sessions/session-file/SessionFileError"
 import { type SessionRef, SessionSource } from "@pi-sessions/session-file/SessionSource"
-import { type SampleOptions } from "../ExtractOptions.ts"
+import { type RedactionSettings, type SampleOptions } from "../ExtractOptions.ts"
 import { type ReportRow } from "../ExtractReport.ts"
 import { type Look, type Question, type Selected } from "../plan/SessionSurvey.ts"
 import { type MadePart, type StoredPart } from "../parts/DatasetPart.ts"
 
 /** How sessions become lines. Plain data, which can be sent to threads. */
 export interface WorkSettings extends SampleOptions {
+  readonly redaction: RedactionSettings | "off"
   readonly told: RequestContexts
   /** The model whose tokens are counted or written. */
   readonly model?: ModelFiles
@@ -38,7 +39,7 @@ export interface WorkSign {
 }
 
 export interface Workers {
-  /** How many requests are processed at a time. */
+  /** Requests to keep under way, waiting ones included. 1: requests are processed in the calling thread. */
   readonly width: number
   /** Surveys a file. A file that cannot be read is a row. */
   readonly look: (ref: SessionRef, question: Question) => Effect.Effect<Look, SessionFileError>

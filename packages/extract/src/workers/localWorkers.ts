@@ -43,9 +43,9 @@ export const make = (source: SessionSource["Service"], settings: WorkSettings, s
 const budgetOf = ({ sizeBytes }: SessionRef, { limits = {} }: WorkSettings, sign: WorkSign | undefined) =>
   SessionBudget.of(limits, sizeBytes, sign?.stage)
 
-/** The way of one session to its part. A session that fails has a row that says why. */
+/** Returns the function that makes the part of a session. If that fails, the row says why. */
 const partMaker = (source: SessionSource["Service"], settings: WorkSettings, sign: WorkSign | undefined) => {
-  const redactor = redactorOf(settings)
+  const redactor = redactorOf(settings.redaction)
   const { wholeSession } = FORMATS[settings.format]
   let model: LocalModel.LocalModel | undefined
 

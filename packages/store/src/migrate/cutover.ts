@@ -2,9 +2,12 @@
  * Finishes or undoes an interrupted cutover or rollback, before anything else is done with a session
  * (docs/adr/003-session-store-v2.md). Requires the writer's lock.
  *
- * - No marker: the source is the active store; nothing to do.
- * - A marker, but an unfinished cutover: the state becomes FAILED, and the session returns to the unchanged source.
- * - The source, or the file that was rolled back to, is missing: the state stays FAILED, and a person must decide.
+ * - No marker: the source is the active store. Nothing is done.
+ * - The container is active and its migration is unfinished: the session returns to its source (FAILED, then
+ *   ROLLED_BACK). Bytes appended to the source meanwhile are accepted.
+ * - The container is active and only the event `completed` is missing: it is added.
+ * - A file is active: the rollback's manifest and ledger are completed.
+ * - The file to return to is missing or changed: StoreFailed. A person must decide.
  */
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
@@ -125,7 +128,7 @@ const undo = Effect.fnUntraced(function* (
   layout: StoreLayout.StoreLayout,
   found: Manifest.Manifest
 ) {
-  const reason = "the cutover was interrupted before it was verified"
+  const reason = "the cutover was not completed"
   let manifest = found
   if (manifest.state === "MIGRATION_STAGING") {
     manifest = yield* stepManifest(layout, manifest, "FAILED")

@@ -22,7 +22,7 @@ export const alreadyMigrated = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Migrated, MigrateError, Needs> {
   const layout = StoreLayout.ofLocation(yield* Path.Path, location)
   const { source, correlation_id } = yield* readManifest(layout).pipe(
-    // Opening for writing makes a damaged manifest again.
+    // Opening for writing rebuilds a damaged manifest.
     Effect.catchTag("StoreDamaged", () =>
       Effect.andThen(Effect.scoped(StoreWriter.open(layout, location.sessionId)), readManifest(layout))
     )

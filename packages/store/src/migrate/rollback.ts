@@ -78,7 +78,7 @@ const prepare = Effect.fnUntraced(function* (
   // This rollback is the person's decision that a cutover in state FAILED waits for.
   const active = yield* Cutover.reconcile(location).pipe(Effect.catchTag("StoreFailed", () => readActive(location)))
   yield* mustBeLeft(location, layout, active)
-  // Opening for writing makes a damaged manifest again.
+  // Opening for writing rebuilds a damaged manifest.
   const manifest = yield* readSoundManifest(layout)
   if (manifest?.state === "FAILED") return
   yield* Effect.scoped(

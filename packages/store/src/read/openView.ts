@@ -1,4 +1,4 @@
-/** Opens a view: reads the manifest, the end of the index, and the frames behind its last row. */
+/** Opens a view: reads the manifest, the end of the index, and the frames after its last row. */
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
 import * as Option from "effect/Option"

@@ -33,7 +33,7 @@ export const check = Effect.fnUntraced(function* (
   if (head !== null) {
     const found = scanned.headAt.get(head.entry_seq)
     if (head.entry_seq >= scanned.frameCount) {
-      report("INV-005", layout.manifest, 0, "the manifest's head is behind the last frame")
+      report("INV-005", layout.manifest, 0, "the segments end before the manifest's head")
     } else if (found !== undefined && found !== head.chain_hash) {
       report("INV-005", layout.manifest, 0, "the manifest's head is not in the hash chain")
     }

@@ -1,6 +1,7 @@
 /**
  * The manifest of a container: its state, its sealed segments, and its head at the last change of state. It is replaced as
- * a whole. Everything except the state can be rebuilt from the segments.
+ * a whole. Recovery rebuilds head, counts and segments from the segments, and source and correlation_id from the
+ * ledger. The time of creation is lost.
  */
 import * as Schema from "effect/Schema"
 import { StoreState } from "../StoreState.ts"

@@ -14,11 +14,11 @@ export const Phase = Schema.Literals([
   "verified",
   /** The container is the active store. */
   "completed",
-  /** A migration was stopped or undone before it was completed. */
+  /** The staging container failed its checks. The source stays the active store. */
   "aborted",
   /** A rollback begins. */
   "rollback_planned",
-  /** The file is the active store again. */
+  /** A file is the active store again, after a rollback or an unfinished cutover. */
   "rolled_back",
   /** Opening repaired something, such as index rows or a torn end. */
   "recovered"

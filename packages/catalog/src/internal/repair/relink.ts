@@ -5,6 +5,7 @@
  * the entry before the first of them, because the lost entry was there. A cycle is cut at its earliest entry, which
  * then follows the entry before it.
  */
+import * as EntryType from "@pi-sessions/core/EntryType"
 import * as EntryId from "@pi-sessions/core/EntryId"
 import { type SessionEntry } from "@pi-sessions/core/SessionLine"
 import { ROOT } from "../doctor/Forest.ts"
@@ -16,14 +17,6 @@ export interface Relinked {
   readonly targets: ReadonlyMap<number, number>
   /** Why an entry gets a new parent, by index. */
   readonly why: ReadonlyMap<number, string>
-}
-
-/** By entry type: the member that refers to another entry. */
-export const REFERENCE: { readonly [type: string]: string } = {
-  compaction: "firstKeptEntryId",
-  label: "targetId",
-  context_edit: "targetId",
-  branch_summary: "fromId"
 }
 
 export const relink = (entries: ReadonlyArray<SessionEntry>, sessionId: string): Relinked => {
@@ -52,7 +45,7 @@ export const relink = (entries: ReadonlyArray<SessionEntry>, sessionId: string):
       parents[index] = index - 1
       why.set(index, "it was written after an entry without an id")
     }
-    const reference = REFERENCE[entry.type]
+    const { reference } = EntryType.of(entry.type)
     const named = reference === undefined ? null : EntryId.read(entry.decode()[reference])
     const target = named === null ? undefined : before(named)
     if (target !== undefined) targets.set(index, target)

@@ -1,4 +1,5 @@
 /** The third step of a repair: ids, parents, references, messages, tool calls and compactions of all entries. */
+import * as EntryType from "@pi-sessions/core/EntryType"
 import { type Json, type JsonObject } from "@pi-sessions/core/Json"
 import * as EntryId from "@pi-sessions/core/EntryId"
 import { SessionEntry, type SessionLine } from "@pi-sessions/core/SessionLine"
@@ -10,7 +11,7 @@ import { compactionFault } from "../doctor/compactionFault.ts"
 import { type MessageFacts, type RoleOf, factsOf, roleAmong } from "../doctor/messageFacts.ts"
 import { type CallIds, callIds, withCallIds } from "./callIds.ts"
 import { mendable, mended } from "./mendedEntry.ts"
-import { REFERENCE, type Relinked, relink } from "./relink.ts"
+import { type Relinked, relink } from "./relink.ts"
 
 /** Type of the custom entry that is added after a last result without its call. */
 const REPAIRED_ENTRY_TYPE = "pi-sessions.repaired"
@@ -120,7 +121,7 @@ const rewrite = (index: number, plan: Plan, changes: Array<Change>): SessionEntr
       `it follows ${parentId === null ? "nothing" : `entry ${JSON.stringify(parentId)}`}: ${why ?? passed}`
     )
   }
-  const reference = REFERENCE[entry.type]
+  const { reference } = EntryType.of(entry.type)
   const target = links.targets.get(index)
   if (reference !== undefined && target !== undefined) {
     const named = links.ids[target]!
