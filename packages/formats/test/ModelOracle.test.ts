@@ -12,7 +12,7 @@ import * as Session from "@pi-sessions/core/Session"
 import * as PiVersion from "@pi-sessions/testing/pi/PiVersion"
 import * as SessionWalk from "@pi-sessions/testing/sessions/SessionWalk"
 import { memoryFolder } from "@pi-sessions/testing/TemporaryFolder"
-import { type ChatMessage, markedMessages, toolsOf } from "../src/chat/ChatMessages.ts"
+import { markedMessages, toolsOf } from "../src/chat/ChatMessages.ts"
 import { type Conversation } from "../src/model/ChatTemplate.ts"
 import * as LossMask from "../src/model/LossMask.ts"
 import * as SampleCut from "@pi-sessions/samples/SampleCut"
@@ -44,12 +44,6 @@ const missing = ((): string | undefined => {
 })()
 if (missing !== undefined) process.stdout.write(`Templates are not compared with Jinja2: ${missing}\n`)
 
-/** JavaScript and Python do not agree on whether these are white space, which templates trim. */
-const DISPUTED = /\ufeff|\\u001[c-f]|\u0085/gu
-
-const undisputed = (messages: ReadonlyArray<ChatMessage>): ReadonlyArray<ChatMessage> =>
-  JSON.parse(JSON.stringify(messages).replace(DISPUTED, "_"))
-
 const inCodePoints = (text: string, offset: number): number => Array.from(text.slice(0, offset)).length
 
 describe("models of the fixtures", () => {
@@ -74,7 +68,7 @@ describe("models of the fixtures", () => {
       }> = []
       for (const sample of samples) {
         const marked = markedMessages(sample).messages
-        const messages = undisputed(marked.map(({ message }) => message))
+        const messages = marked.map(({ message }) => message)
         const targets = marked.flatMap(({ isTarget }, at) => (isTarget ? [at] : []))
         const conversation = { messages, tools: toolsOf(sample), date }
         for (const model of MODELS) {

@@ -1,6 +1,7 @@
 """Renders conversations with Jinja2, and puts them into tokens with Hugging Face's tokenizers where those are installed.
 
-Reads one JSON document from stdin: {"models": {name: directory}, "cases": [{"model", "messages", "tools", "date"}]}.
+Reads one JSON document from stdin: {"models": {name: directory or file.jinja}, "cases": [{"model", "messages", "tools",
+"date"}]}.
 Writes {"tokenizers": bool, "results": [{"text", "prompt", "generated", "ids", "offsets"} | {"refused"}]}. Set up as
 transformers sets Jinja up, by its documentation.
 """
@@ -13,7 +14,7 @@ import sys
 try:
     from jinja2 import nodes
     from jinja2.exceptions import TemplateError
-    from jinja2.ext import Extension
+    from jinja2.ext import Extension, loopcontrols
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 except ImportError:
     sys.exit(3)
@@ -42,14 +43,23 @@ def refuse(message):
     raise TemplateError(message)
 
 
+def to_json(value, ensure_ascii=False, indent=None, separators=None, sort_keys=False):
+    return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
+
+
 def model(directory):
     folder = pathlib.Path(directory)
+    environment = ImmutableSandboxedEnvironment(
+        trim_blocks=True, lstrip_blocks=True, extensions=[Generation, loopcontrols]
+    )
+    environment.globals["raise_exception"] = refuse
+    environment.filters["tojson"] = to_json
+    if folder.suffix == ".jinja":
+        tokens = {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>"}
+        return environment.from_string(folder.read_text("utf8")), tokens, None
     config = json.loads((folder / "tokenizer_config.json").read_text("utf8"))
     file = folder / "chat_template.jinja"
     source = file.read_text("utf8") if file.exists() else config["chat_template"]
-    environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=[Generation])
-    environment.globals["raise_exception"] = refuse
-    environment.filters["tojson"] = lambda value, indent=None: json.dumps(value, ensure_ascii=False, indent=indent)
     names = {name: value for name, value in config.items() if name.endswith("_token") and value is not None}
     tokens = {name: value if isinstance(value, str) else value["content"] for name, value in names.items()}
     tokenizer = None if Tokenizer is None else Tokenizer.from_file(str(folder / "tokenizer.json"))
@@ -81,7 +91,7 @@ def result(models, case):
     try:
         text, generated = unmarked(template.render(add_generation_prompt=False, **given))
         prompt, _ = unmarked(template.render(add_generation_prompt=True, **given))
-    except TemplateError as error:
+    except (TemplateError, TypeError, KeyError, ValueError) as error:
         return {"refused": str(error)}
     encoding = None if tokenizer is None else tokenizer.encode(text, add_special_tokens=False)
     return {
