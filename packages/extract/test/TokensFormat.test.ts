@@ -59,6 +59,16 @@ const pythonJson = (value: Json | undefined): string => {
     .join(", ")}}`
 }
 
+/** Python's `str.strip`. */
+const trim = (text: string): string => {
+  const characters = Array.from(text)
+  const isSpace = (character: string): boolean =>
+    "\u001c\u001d\u001e\u001f\u0085".includes(character) || (/\s/u.test(character) && character !== "\ufeff")
+  const first = characters.findIndex((character) => !isSpace(character))
+  const last = characters.findLastIndex((character) => !isSpace(character))
+  return first < 0 ? "" : characters.slice(first, last + 1).join("")
+}
+
 /** An answer as each of the templates renders it. */
 const LEARNT: {
   readonly [Name in ModelName]: (answer: AssistantMessage, at: number, all: ReadonlyArray<ChatMessage>) => string
@@ -73,7 +83,7 @@ const LEARNT: {
       "<|im_end|>"
     ].join(""),
   "drops-thinking": ({ content, reasoning_content = "", tool_calls }, at, all) => {
-    const thought = reasoning_content.trim()
+    const thought = trim(reasoning_content)
     const isThought =
       at >
         Math.max(
@@ -85,7 +95,7 @@ const LEARNT: {
       ({ function: { arguments: args, name } }) =>
         `<tool_call>\n{"name": "${name}", "arguments": ${pythonJson(args)}}\n</tool_call>`
     )
-    const said = content === "" ? calls : [content.trim(), ...calls]
+    const said = content === "" ? calls : [trim(content), ...calls]
     return `${isThought ? `<think>\n${thought}\n</think>\n\n` : ""}${said.join("\n")}<|im_end|>`.normalize("NFC")
   },
   "one-call": ({ content, tool_calls }) => {
@@ -94,7 +104,7 @@ const LEARNT: {
       call === undefined
         ? ""
         : `{"name": "${call.function.name}", "parameters": ${pythonJson(call.function.arguments)}}`
-    return `${content.trim()}${called}<|turn|>`
+    return `${trim(content)}${called}<|turn|>`
   }
 }
 

@@ -5,6 +5,7 @@
 import * as Result from "effect/Result"
 import { type ChatMessage, type ChatTools, withTextArguments } from "../chat/ChatMessages.ts"
 import * as PythonJinja from "./pythonJinja.ts"
+import { strip } from "./pythonText.ts"
 
 /** Noncharacters, which occur in no text. They replace `generation` and `endgeneration` in the template. */
 const GENERATION = "\ufdd2"
@@ -35,7 +36,7 @@ export interface PieceOwner {
  * templates may trim it.
  */
 export const marked = (text: string, { kind, message }: PieceOwner): string => {
-  const visible = text.trim()
+  const visible = strip(text, "strip")
   const mark = MARK + String.fromCodePoint(FIRST_OWNER + message * KINDS.length + KINDS.indexOf(kind))
   return visible === "" ? text : text.replace(visible, () => mark + visible + END_MARK)
 }
@@ -118,14 +119,17 @@ export class ChatTemplate {
     const template = tools.length === 0 ? this.#templates.default : this.#templates.tool_use
     let text: string
     try {
-      text = template.render({
-        messages,
-        tools: tools.length === 0 ? null : tools,
-        documents: null,
-        add_generation_prompt: prompt,
-        [DATE]: (format: string) => strftime(date, format),
-        ...this.#tokens
-      })
+      text = template.render(
+        {
+          messages,
+          tools: tools.length === 0 ? null : tools,
+          documents: null,
+          add_generation_prompt: prompt,
+          [DATE]: (format: string) => strftime(date, format),
+          ...this.#tokens
+        },
+        messages.length === 0
+      )
     } catch (error) {
       return Result.fail(error instanceof Error ? error.message : String(error))
     }

@@ -27,6 +27,7 @@ import {
   marked
 } from "./ChatTemplate.ts"
 import { type LocalModel } from "./LocalModel.ts"
+import { strip } from "./pythonText.ts"
 
 /** Why an answer cannot be trained with a template. */
 export const Unlearnable = Schema.Literals([
@@ -123,9 +124,9 @@ const stringsIn = (value: Json | undefined): ReadonlyArray<string> => {
 const piecesOf = ({ content, reasoning_content = "", tool_calls }: AssistantMessage): ReadonlyArray<Piece> => {
   const calls = (tool_calls ?? []).flatMap((call) => [call.function.name, ...stringsIn(call.function.arguments)])
   const pieces: ReadonlyArray<Piece> = [
-    { kind: "reasoning", text: reasoning_content.trim() },
-    { kind: "content", text: content.trim() },
-    ...calls.map((text) => ({ kind: "call" as const, text: text.trim() }))
+    { kind: "reasoning", text: strip(reasoning_content, "strip") },
+    { kind: "content", text: strip(content, "strip") },
+    ...calls.map((text) => ({ kind: "call" as const, text: strip(text, "strip") }))
   ]
   return pieces.filter(({ text }) => text !== "")
 }
@@ -295,7 +296,7 @@ class Search {
 
   /** The end of a turn without trailing white space, which a model is not asked to generate. */
   #withoutBlanks(tail: string): string {
-    const visible = tail.trimEnd()
+    const visible = strip(tail, "rstrip")
     return this.#model.tokenizer.endsInControl(visible) ? visible : tail
   }
 }

@@ -33,8 +33,11 @@ interface Node {
 }
 
 export interface Template {
-  /** Throws the template's errors. */
-  readonly render: (variables: { readonly [name: string]: unknown }) => string
+  /**
+   * Throws the template's errors. `isLenient`: a member of an undefined value is undefined, where Python fails; for
+   * conversations without messages, which templates rarely expect.
+   */
+  readonly render: (variables: { readonly [name: string]: unknown }, isLenient?: boolean) => string
 }
 
 /** Returns a compiler of template sources. It throws if a source is not a template. */
@@ -47,11 +50,13 @@ export const make = (library: Library): ((source: string) => Template) => {
     const program = parse(tokens)
     markOutputs(program)
     return {
-      render: (variables) => {
+      render: (variables, isLenient = false) => {
         const environment = new Environment()
         const all = { ...GLOBALS, ...variables }
         for (const [name, value] of Object.entries(all)) environment.set(name, value)
-        return String(new PythonInterpreter(environment).run(program).value)
+        const interpreter = new PythonInterpreter(environment)
+        interpreter.isLenient = isLenient
+        return String(interpreter.run(program).value)
       }
     }
   }
@@ -118,6 +123,10 @@ interface Values {
   readonly characters: (value: string) => Value
 }
 
+interface Rules extends Values {
+  readonly isLenient: boolean
+}
+
 /** The library exports no value classes, so they are taken from values. */
 const valuesOf = (Scope: Library["Environment"]): Values => {
   const scope = new Scope()
@@ -131,14 +140,22 @@ const valuesOf = (Scope: Library["Environment"]): Values => {
 
 const interpreterOf = ({ Environment, Interpreter }: Library) => {
   const values = valuesOf(Environment)
+  const [strict, lenient]: readonly [Rules, Rules] = [
+    { ...values, isLenient: false },
+    { ...values, isLenient: true }
+  ]
   return class PythonInterpreter extends Interpreter {
+    isLenient = false
     /** The library's signal for each loop that was left, by its statements. */
     readonly #left = new WeakMap<ReadonlyArray<Node>, unknown>()
 
     override evaluate(statement: Node | undefined, environment: Environment): Value {
       const rule = statement === undefined ? undefined : RULES.get(statement.type)
       if (statement === undefined || rule === undefined) return super.evaluate(statement, environment)
-      const result = rule(statement, (node) => this.evaluate(node, environment), values)
+      const result = rule(statement, (node) => this.evaluate(node, environment), {
+        ...values,
+        isLenient: this.isLenient
+      })
       if (!("node" in result)) return result
       if (statement.type !== "Break" && statement.type !== "Continue") return super.evaluate(result.node, environment)
       try {
@@ -188,7 +205,7 @@ class LoopBody extends Array<Node> {}
 const isLoopBody = (statements: ReadonlyArray<Node>): boolean => statements instanceof LoopBody
 
 /** Evaluates a node as Python does, or returns a node that the library evaluates so. */
-type Rule = (node: Node, evaluate: (node: Node) => Value, values: Values) => Value | { readonly node: Node }
+type Rule = (node: Node, evaluate: (node: Node) => Value, values: Rules) => Value | { readonly node: Node }
 
 const at = (node: Node, member: string): Node => node[member] as Node
 const known = (value: Value): Node => ({ type: VALUE, value })
@@ -228,9 +245,9 @@ const call: Rule = (node, evaluate, values) => {
   return { node: { ...node, callee: { ...callee, object: known(value) } } }
 }
 
-const member: Rule = (node, evaluate, { characters, isText }) => {
+const member: Rule = (node, evaluate, { characters, isLenient, isText }) => {
   const value = evaluate(at(node, "object"))
-  if (value.type === "UndefinedValue") throw new Error("a member of an undefined value")
+  if (value.type === "UndefinedValue" && !isLenient) throw new Error("a member of an undefined value")
   const isIndex = node["computed"] === true && at(node, "property").type !== "SliceExpression"
   return { node: { ...node, object: known(isText(value) && isIndex ? characters(value.value) : value) } }
 }
