@@ -152,10 +152,7 @@ const interpreterOf = ({ Environment, Interpreter }: Library) => {
     override evaluate(statement: Node | undefined, environment: Environment): Value {
       const rule = statement === undefined ? undefined : RULES.get(statement.type)
       if (statement === undefined || rule === undefined) return super.evaluate(statement, environment)
-      const result = rule(statement, (node) => this.evaluate(node, environment), {
-        ...values,
-        isLenient: this.isLenient
-      })
+      const result = rule(statement, (node) => this.evaluate(node, environment), this.isLenient ? lenient : strict)
       if (!("node" in result)) return result
       if (statement.type !== "Break" && statement.type !== "Continue") return super.evaluate(result.node, environment)
       try {
