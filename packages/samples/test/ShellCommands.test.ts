@@ -151,7 +151,7 @@ describe("commandsOf", () => {
   )
 })
 
-const LINES = Dose.of("PI_SESSIONS_SHELL_LINES", { test: 300, campaign: 3000 })
+const LINES = Dose.of("PI_SESSIONS_SHELL_LINES", { test: 200, campaign: 3000 })
 
 /** Commands that exit the shell, or make it run nothing more. */
 const LEAVING = [

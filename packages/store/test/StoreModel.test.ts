@@ -341,7 +341,7 @@ const sequence = Effect.fnUntraced(function* (seed: number, start: Buffer | unde
   return { counts, entries: model.entries.length }
 }, Effect.scoped)
 
-const SEQUENCES = settings.walks({ test: 5, campaign: 300 })
+const SEQUENCES = settings.walks({ test: 3, campaign: 300 })
 
 describe("a store and its model", () => {
   const run = Effect.fnUntraced(function* (name: string, starts: ReadonlyArray<Buffer | undefined>, sequences: number) {
