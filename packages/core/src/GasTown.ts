@@ -52,7 +52,7 @@ export interface Evidence {
   readonly sessionDirName?: string
   /** Given by the user; overrides all evidence. */
   readonly override?: Identity
-  /** Root directory of the town; the paths of sessions outside it are no evidence. */
+  /** Root directory of the town; the paths of sessions outside it are not evidence. */
   readonly town?: string
 }
 
@@ -66,7 +66,7 @@ const firstOf = <A, B>(values: ReadonlyArray<A>, read: (value: A) => B | undefin
   return undefined
 }
 
-/** The beacon of a text. A training prompt is no evidence: no agent worked in such a session. */
+/** The beacon of a text. A training prompt is not evidence: no agent worked in such a session. */
 const liveBeacon = (text: string): Beacon | undefined => {
   const beacon = parse(text)
   return beacon?.form === "training" ? undefined : beacon

@@ -180,7 +180,7 @@ class Request<T> {
   #calls: ReadonlyArray<JsonObject> = []
   #timestamp: Json | undefined
   readonly #answered = new Set<Json | undefined>()
-  /** 1.5 moves system messages between a call and its results behind the results. */
+  /** 1.5 moves system messages between a call and its results after the results. */
   #held: Array<Traced<T>> = []
 
   constructor(model: TargetModel, profile: PiProfile) {

@@ -9,7 +9,7 @@ import * as Path from "node:path"
 import * as PiModule from "@pi-sessions/testing/pi/PiModule"
 import { temporaryFolder } from "@pi-sessions/testing/TemporaryFolder"
 import * as ClaudeCodeSession from "../src/ClaudeCodeSession.ts"
-import * as Told from "../src/claudeCode/HarnessMessage.ts"
+import * as HarnessMessage from "../src/claudeCode/HarnessMessage.ts"
 import { type JsonObject, objectAt } from "../src/Json.ts"
 import * as ModelContext from "../src/ModelContext.ts"
 import * as Session from "../src/Session.ts"
@@ -242,15 +242,15 @@ describe("a message in the user's place", () => {
 
   it("has a custom type, unlike the user's messages", () => {
     assert.strictEqual(typeOf("hello"), undefined)
-    assert.strictEqual(typeOf("hello", { isMeta: true }), Told.META_TYPE)
+    assert.strictEqual(typeOf("hello", { isMeta: true }), HarnessMessage.META_TYPE)
     assert.strictEqual(
       typeOf("summary", { isCompactSummary: true, isVisibleInTranscriptOnly: true }),
-      Told.SUMMARY_TYPE
+      HarnessMessage.SUMMARY_TYPE
     )
-    assert.strictEqual(typeOf("<command-name>/clear</command-name>"), Told.COMMAND_TYPE)
-    assert.strictEqual(typeOf("<local-command-stdout>x</local-command-stdout>"), Told.COMMAND_TYPE)
-    assert.strictEqual(typeOf("[Request interrupted by user for tool use]"), Told.INTERRUPTION_TYPE)
-    assert.strictEqual(typeOf("done", { origin: { kind: "task-notification" } }), Told.NOTIFICATION_TYPE)
+    assert.strictEqual(typeOf("<command-name>/clear</command-name>"), HarnessMessage.COMMAND_TYPE)
+    assert.strictEqual(typeOf("<local-command-stdout>x</local-command-stdout>"), HarnessMessage.COMMAND_TYPE)
+    assert.strictEqual(typeOf("[Request interrupted by user for tool use]"), HarnessMessage.INTERRUPTION_TYPE)
+    assert.strictEqual(typeOf("done", { origin: { kind: "task-notification" } }), HarnessMessage.NOTIFICATION_TYPE)
     assert.strictEqual(typeOf("done", { origin: { kind: "human" } }), undefined)
     assert.strictEqual(typeOf("why does it say [Request interrupted by user]"), undefined)
   })
@@ -311,13 +311,13 @@ describe("the output of a hook", () => {
 
   it("is a message where its text is in the transcript; `gt prime` has Gas Town's type", () => {
     const context = { type: "hook_additional_context", content: ["one", "two"], hookEvent: "PostToolUse" }
-    assert.deepStrictEqual(hook(context), ["custom_message", Told.HOOK_TYPE, "one\ntwo"])
+    assert.deepStrictEqual(hook(context), ["custom_message", HarnessMessage.HOOK_TYPE, "one\ntwo"])
     const start = { type: "hook_success", hookEvent: "SessionStart", content: "# Crew", command: "remind" }
-    assert.deepStrictEqual(hook(start), ["custom_message", Told.HOOK_TYPE, "# Crew"])
+    assert.deepStrictEqual(hook(start), ["custom_message", HarnessMessage.HOOK_TYPE, "# Crew"])
     const prime = { ...start, command: "export PATH=x && gt prime --hook" }
     assert.deepStrictEqual(hook(prime), ["custom_message", "gastown-prime", "# Crew"])
     for (const silent of [{ ...start, content: "" }, { ...start, hookEvent: "PreToolUse" }, { type: "hook_success" }]) {
-      assert.deepStrictEqual(hook(silent), ["custom", Told.ATTACHMENT_TYPE, ""])
+      assert.deepStrictEqual(hook(silent), ["custom", HarnessMessage.ATTACHMENT_TYPE, ""])
     }
   })
 })

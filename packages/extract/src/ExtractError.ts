@@ -18,7 +18,7 @@ export class NothingMatched extends Schema.TaggedError<NothingMatched>()("Nothin
   sessions: Schema.Int,
   /** Those of them that their time or a mark excludes. */
   otherwiseExcluded: Schema.Int,
-  /** Files and directories that are no sessions or could not be read. */
+  /** Files and directories that are not sessions or could not be read. */
   problems: Schema.Array(Schema.Struct({ path: Schema.String, reason: Schema.String })),
   /** Sessions found, by rig (where they have one) and by role. */
   foundRigs: Counts,

@@ -97,7 +97,7 @@ export interface ExtractOptions extends Selection, SampleOptions {
   readonly tokenizer?: string
   /** Thread files and directories of them, in which the mirror recorded system prompts and tools. */
   readonly threads?: ReadonlyArray<string>
-  /** Keep sessions that say nearly what another one says. Default: false. */
+  /** Keep near-duplicates of other sessions. Default: false. */
   readonly includeNearDuplicates?: boolean
   /** Default: a twentieth of the families of each role for validation. */
   readonly split?: SplitRule

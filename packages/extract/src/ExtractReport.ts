@@ -52,7 +52,7 @@ export const SessionDropReason = Schema.Union([
     "rejected_mark",
     /** `--marks-only`: neither the session nor an answer of it is marked as accepted. */
     "no_accepting_mark",
-    /** It says nearly what an earlier session says, and is no fork of it. */
+    /** A near-duplicate of an earlier session that it was not forked from. */
     "near_duplicate",
     /** It belongs to families of two splits. */
     "bridges_splits",

@@ -38,10 +38,10 @@ export const of = Effect.fn("ExtractSettings.of")(function* (
     tokenizer,
     ...given
   } = options
-  const told = yield* RequestContexts.read(options.threads ?? [])
+  const requestContexts = yield* RequestContexts.read(options.threads ?? [])
   const redaction = redactionOf(options.redaction)
   // Other limits give other datasets.
-  const work = { ...given, redaction, told, limits: options.limits ?? {} }
+  const work = { ...given, redaction, told: requestContexts, limits: options.limits ?? {} }
   const model = tokenizer === undefined ? undefined : yield* modelIn(tokenizer)
   const identity = model === undefined ? [REVISION, work] : [REVISION, work, model.fingerprint]
   const hash = createHash("sha256").update(JSON.stringify(identity, inOrder)).digest("hex")

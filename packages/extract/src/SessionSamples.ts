@@ -170,7 +170,7 @@ const fatesOf = (outcome: Outcome): ReadonlyArray<EntryFates.EntryFate> => {
     const places = told.get(entry)
     if (places !== undefined) return [{ entry, told: places, reason: undefined, lost: [...(parts.get(entry) ?? [])] }]
     const left = leftOut.get(entry)
-    // In a hydrated session no answer can be learnt, so its messages do not trail behind a last one.
+    // A hydrated session has no targets. "hydrated" explains its messages better than "after the last answer".
     const isHydrated = left === "trailing_message" && row.outcome === "hydrated"
     const reason = isHydrated ? row.outcome : (left ?? unsaid.get(entry) ?? unkept.get(entry))
     return reason === undefined ? [] : [{ entry, told: [], reason, lost: [] }]

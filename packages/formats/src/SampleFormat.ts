@@ -270,7 +270,7 @@ export interface SampleFormat<S> {
   readonly hasChatLines?: true
   /** What becomes of thinking unless the user chooses. Default: "all". */
   readonly reasoning?: Reasoning
-  /** Cuts a sample into the pieces that the format or its model prescribes. Each piece is projected by itself. */
+  /** Cuts a sample into the pieces that the format or its model requires. Each piece is projected on its own. */
   readonly divide?: (sample: TrainingSample, options?: ProjectOptions) => ReadonlyArray<TrainingSample>
   readonly project: (sample: TrainingSample, options?: ProjectOptions) => Projection<S>
   /**

@@ -1,7 +1,7 @@
 /**
  * Facts about how a conversation went, and the predicates that follow from them.
  *
- * Only what the transcript proves counts; a hidden exit status is no fact. Failed and aborted answers, which Pi does not
+ * Only what the transcript proves counts; a hidden exit status is not a fact. Failed and aborted answers, which Pi does not
  * send, count only for how the conversation ended. docs/quality.md has the definitions.
  */
 import { isDeepStrictEqual } from "node:util"

@@ -158,7 +158,7 @@ export class BadSessionId extends Schema.TaggedError<BadSessionId>()("BadSession
   }
 }
 
-/** The source is no session of format version 3, or its id cannot name a file. Nothing was changed. */
+/** The source is not a session of format version 3, or its id cannot name a file. Nothing was changed. */
 export class MigrationRefused extends Schema.TaggedError<MigrationRefused>()("MigrationRefused", {
   path: Schema.String,
   findings: Schema.Array(Schema.Struct({ line: Schema.Int, byteOffset: Schema.Int, message: Schema.String }))

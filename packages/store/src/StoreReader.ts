@@ -81,7 +81,7 @@ export class StoreReader {
     return this.#view.frameCount - 1
   }
 
-  /** Bytes after the head that are no whole frame: of an append in progress, or torn. */
+  /** Bytes after the head that are not a whole frame: of an append in progress, or torn. */
   get trailing(): StoreDamaged | undefined {
     return this.#view.trailing
   }

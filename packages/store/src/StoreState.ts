@@ -58,7 +58,7 @@ export class IllegalTransition extends Schema.TaggedError<IllegalTransition>()("
   }
 }
 
-/** Whether the transition is listed. A state is no transition to itself. */
+/** Whether the transition is listed. A state has no transition to itself. */
 export const isAllowed = (from: StoreState, to: StoreState): boolean => TRANSITIONS[from].includes(to)
 
 /** `to`, when the transition is listed. */

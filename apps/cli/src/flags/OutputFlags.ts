@@ -5,7 +5,7 @@ export const json = (what = "Print one JSON document") => FlagKinds.on("json", w
 
 export const ndjson = (what = "Print one JSON object per line") => FlagKinds.on("ndjson", what)
 
-/** `inPipe` is the default where stdout is no terminal. */
+/** `inPipe` is the default if stdout is not a terminal. */
 export const width = (what: string, inPipe = "unlimited") =>
   FlagKinds.int(
     "width",

@@ -9,7 +9,7 @@ const DAY_MS = 86_400_000
 const UNITS_MS: { readonly [unit: string]: number } = { m: 60_000, h: 3_600_000, d: DAY_MS, w: 7 * DAY_MS }
 
 /**
- * Unix time in milliseconds; undefined if the text is no time. Without a zone, times are in this machine's zone. A day
+ * Unix time in milliseconds; undefined if the text is not a time. Without a zone, times are in this machine's zone. A day
  * is its first millisecond, with `end` its last.
  */
 export const parse = (given: string, nowMs: number, end = false): number | undefined => {

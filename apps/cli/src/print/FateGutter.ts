@@ -1,4 +1,4 @@
-/** The column beside a timeline that shows in which samples each entry is learnt or read. */
+/** The column beside a timeline that shows in which samples each entry is trained or context. */
 import { type EntryFate, type Telling } from "@pi-sessions/samples/EntryFates"
 import { type TimelineItem } from "@pi-sessions/report/TimelineItem"
 import * as TerminalText from "@pi-sessions/report/TerminalText"

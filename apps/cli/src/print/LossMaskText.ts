@@ -1,4 +1,4 @@
-/** A rendered conversation with its loss mask: learnt text is green, or in brackets without colours. */
+/** A rendered conversation with its loss mask: trained text is green, or in brackets without colours. */
 import * as TerminalText from "@pi-sessions/report/TerminalText"
 import { type ShownSample } from "@pi-sessions/formats/model/ModelCheck"
 import { type Layout, paint } from "./ResultPrinter.ts"
@@ -12,7 +12,7 @@ const painted = (layout: Layout, text: string, isLearnt: boolean): string =>
     .map((line) => paint(layout, isLearnt ? "green" : "dim", line))
     .join("\n")
 
-/** The lines of the text, with each learnt part marked. */
+/** The lines of the text, with each trained part marked. */
 export const lines = (layout: Layout, { learnt, text }: ShownSample): ReadonlyArray<string> => {
   const parts: Array<string> = []
   let at = 0

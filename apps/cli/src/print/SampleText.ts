@@ -1,4 +1,4 @@
-/** Training samples as text: learnt text, context, and redacted secrets and names. */
+/** Training samples as text: trained text, context, and redacted secrets and names. */
 import { type FormatName } from "@pi-sessions/formats/FormatName"
 import { type LocalModel } from "@pi-sessions/formats/model/LocalModel"
 import * as LinePart from "@pi-sessions/formats/files/LinePart"

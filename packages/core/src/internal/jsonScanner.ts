@@ -247,7 +247,7 @@ export class JsonScanner {
 
   /** Notes what a container that was just opened means to the role; `depth` includes it. */
   #enter(isObject: boolean, depth: number): void {
-    // A container is no role, and replaces an earlier duplicate.
+    // A container is not a role, and replaces an earlier duplicate.
     if (depth === 3 && this.#key === KEY_ROLE) this.role.start = -1
     if (depth !== 2) return
     this.#inMessage = isObject && this.#key === KEY_MESSAGE

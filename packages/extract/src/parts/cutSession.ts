@@ -52,7 +52,7 @@ export const cutOf = (
   session: Session.Session,
   { ref, role }: Selected,
   options: SampleOptions,
-  told: RequestContexts,
+  requestContexts: RequestContexts,
   { budget, texts }: { readonly budget?: SessionBudget | undefined; readonly texts?: SessionOutline.LongTexts } = {}
 ): SampleCut.Cut & { readonly images?: SessionImages } => {
   const { maxErrorRate } = options
@@ -61,7 +61,7 @@ export const cutOf = (
     sourcePath: ref.path,
     role,
     branches: branchesOf(options),
-    requestContexts: told,
+    requestContexts,
     maxErrorRate,
     ...(options.includeHydrated === true ? { includeHydrated: true } : {}),
     ...(options.marks === undefined ? {} : { marks: options.marks }),
@@ -78,7 +78,7 @@ export const cutSession = (
   session: Session.Session,
   selected: Selected,
   options: SampleOptions,
-  told: RequestContexts,
+  requestContexts: RequestContexts,
   budget?: SessionBudget
 ): CutSession => {
   budget?.charge("requests", session.lines.length * ENTRY_STEPS, session.lines.length * ENTRY_BYTES)
@@ -86,12 +86,12 @@ export const cutSession = (
   const isWhole =
     isPairs(options.format) || options.images === true || versionOf(session.header?.decode() ?? {}) < CURRENT_VERSION
   if (isWhole) {
-    const cut = cutOf(session, selected, options, told, { budget })
+    const cut = cutOf(session, selected, options, requestContexts, { budget })
     const { images } = cut
     return { ...ofCut(session, cut, selected, options), ...(images === undefined ? {} : { images }) }
   }
   const outline = SessionOutline.of(session)
-  const cut = cutOf(outline.session, selected, options, told, { budget, texts: outline.texts })
+  const cut = cutOf(outline.session, selected, options, requestContexts, { budget, texts: outline.texts })
   return { ...ofCut(session, cut, selected, options), texts: outline.texts }
 }
 

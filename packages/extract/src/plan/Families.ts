@@ -35,7 +35,7 @@ export interface Families {
   readonly familyOf: ReadonlyMap<string, string>
   /** The same for kin: forks, copies, and sessions that begin alike. Only kin can share a target. */
   readonly kinOf: ReadonlyMap<string, string>
-  /** For a near-duplicate: the path of the earlier session, which is no kin of it. */
+  /** For a near-duplicate: the path of the earlier session, which is not kin. */
   readonly nearDuplicateOf: ReadonlyMap<string, string>
 }
 
@@ -134,7 +134,7 @@ interface Alike {
   readonly isNearDuplicate: boolean
 }
 
-/** Similar sessions that are no kin. Kin share their beginnings, so they are not compared. */
+/** Similar sessions that are not kin. Kin share their beginnings, so they are not compared. */
 const alike = (sessions: ReadonlyArray<FamilyEvidence>, kin: Groups): ReadonlyArray<Alike> => {
   const found: Array<Alike> = []
   const bands = new Map<string, Array<number>>()

@@ -50,7 +50,7 @@ export const write = Effect.fn("PlanFile.write")(function* (
   )
 })
 
-/** Fails when `file` exists and is no plan. */
+/** Fails if `file` exists and is not a plan. */
 export const checkPlace = Effect.fn("PlanFile.checkPlace")(function* (
   file: string
 ): Effect.fn.Return<void, PlanMismatch | SessionFileError, FileSystem.FileSystem> {

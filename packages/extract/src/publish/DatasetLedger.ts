@@ -108,7 +108,7 @@ const filesOf = Effect.fnUntraced(function* ({ outputs }: ExtractReport, out: st
   ]
 })
 
-/** Undefined: there is no ledger that this version can read. */
+/** Undefined if the ledger is missing or of another version. */
 const read = Effect.fnUntraced(function* (
   file: string
 ): Effect.fn.Return<DatasetLedger | undefined, never, FileSystem.FileSystem> {

@@ -2,7 +2,7 @@
  * Copies one session file into a thread, a batch at a time. The state is saved only after the sink has acknowledged the
  * batch (docs/adr/007-mirroring.md).
  *
- * The thread is read, whole, when the state does not show where the file continues: there is no record of a session that
+ * Reads the whole thread if the state does not show where the file continues: no record exists of a session that
  * is not new; Pi has rewritten the file; the thread already had some of what was sent, perhaps from another machine.
  *
  * When the thread lacks a line that its server acknowledged, the lines from there on are sent again. When it still lacks

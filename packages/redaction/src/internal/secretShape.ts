@@ -1,6 +1,6 @@
 /** Tests of values: is it random, a password, a key, or only a placeholder? */
 
-/** Ids of entries and sessions, which are no secrets even under names such as `token`. */
+/** Ids of entries and sessions, which are not secrets, even under names such as `token`. */
 const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/iu
 
 const REFERENCE =

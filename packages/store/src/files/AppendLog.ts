@@ -29,7 +29,7 @@ export class AppendLog {
   /** Set once the name leads to another file or to none. */
   #lost: StoreIoError | undefined
 
-  /** `length` bytes of the file are durable. With `created` the file is created anew. */
+  /** `length` bytes of the file are durable. With `created` the file is a new one. */
   constructor(path: Path.Path, file: string, length: number, created: boolean) {
     this.path = file
     this.#directory = path.dirname(file)

@@ -81,7 +81,7 @@ export class StoreView {
     return this.#head
   }
 
-  /** Bytes after the head that are no whole frame. */
+  /** Bytes after the head that are not a whole frame. */
   get trailing(): StoreDamaged | undefined {
     return this.#trailing
   }

@@ -22,7 +22,7 @@ export const hasSession = (bytes: Uint8Array, isWhole: boolean): boolean | undef
   return decoder.decode(bytes.subarray(0, pageBytes)).includes(TABLE)
 }
 
-/** Size of a page in bytes, from the first 18 bytes of a file; 0 where it is no SQLite database. */
+/** Size of a page in bytes, from the first 18 bytes of a file; 0 if it is not a SQLite database. */
 const pageBytesOf = (bytes: Uint8Array): number => {
   if (bytes.length < 18 || decoder.decode(bytes.subarray(0, MAGIC.length)) !== MAGIC) return 0
   const written = (bytes[16]! << 8) | bytes[17]!

@@ -96,10 +96,10 @@ export const make = ({ bytes, family, seed }: HostileSessionOptions): string => 
     lines.message({ role: "user", content: [text(said(turn))] })
     const calls = [
       { name: "bash", arguments: { command: said(turn + 1), timeout: 60 } },
-      { name: "read", arguments: { path: `/work/${said(0)}` } },
+      { name: "read", arguments: { path: `/srv/app/${said(0)}` } },
       {
         name: "edit",
-        arguments: { path: "/work/a.ts", edits: [{ oldText: said(turn + 2), newText: said(turn + 3) }] }
+        arguments: { path: "/srv/app/a.ts", edits: [{ oldText: said(turn + 2), newText: said(turn + 3) }] }
       },
       { name: "grep", arguments: { pattern: said(1), path: said(0) } }
     ].map((call, at) => ({ type: "toolCall", id: `call_${turn}_${at}`, ...call }))

@@ -199,7 +199,7 @@ export const sessionIdOf = Effect.fnUntraced(function* (file: Pick<FoundFile, "p
   return reader.header === undefined ? undefined : (stringAt(reader.header.decode(), "id") ?? "")
 })
 
-/** The place for the store of a session file; undefined if the file is no session or has an unsafe id. */
+/** The place for the store of a session file; undefined if the file is not a session or has an unsafe id. */
 export const storeBeside = Effect.fnUntraced(function* (file: FoundFile) {
   const path = yield* Path.Path
   const sessionId = yield* sessionIdOf(file)

@@ -9,7 +9,7 @@ interface ContentOperationBase {
   /**
    * - `pending`: the next sync of the file makes it durable
    * - `failed`: a sync failed over it, so no later sync will make it durable, though it may be
-   * - `settled`: durable, but behind one that is not
+   * - `settled`: durable, but after one that is not
    */
   readonly status: "pending" | "failed" | "settled"
 }
