@@ -7,11 +7,11 @@ import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Path from "effect/Path"
 import * as Schema from "effect/Schema"
+import { nameOf } from "@pi-sessions/core/FileName"
 import { SessionFileError } from "@pi-sessions/session-file/SessionFileError"
 import { type CatalogSession } from "./CatalogSession.ts"
 import { SessionCatalog } from "./SessionCatalog.ts"
 import { type DiscoveryOptions } from "./SessionDiscovery.ts"
-import { baseName } from "./WorkingDirectory.ts"
 
 /** Candidates in an error message. */
 const LISTED = 10
@@ -97,7 +97,7 @@ export const named = (reference: string, sessions: ReadonlyArray<CatalogSession>
   const rules = [
     ({ id }: CatalogSession) => id === reference,
     ({ id }: CatalogSession) => id.startsWith(reference),
-    ({ path }: CatalogSession) => baseName(path).startsWith(reference)
+    ({ path }: CatalogSession) => nameOf(path).startsWith(reference)
   ]
   for (const rule of rules) {
     const found = sessions.filter(rule)

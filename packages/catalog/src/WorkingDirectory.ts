@@ -5,7 +5,3 @@ export const isWithin = (cwd: string, directory: string): boolean => {
   const root = directory.replace(/[/\\]+$/, "")
   return cwd === directory || cwd === root || (cwd.startsWith(root) && /^[/\\]/.test(cwd.slice(root.length)))
 }
-
-/** The last name of a path. */
-export const baseName = (path: string): string =>
-  path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1)

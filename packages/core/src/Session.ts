@@ -117,5 +117,5 @@ export const asPiReads = (session: Session): Session => {
 }
 
 /** The reader makes the byte order mark a line of its own; the rest of that line is not damaged. */
-const isByteOrderMark = (line: SessionLine): boolean =>
+export const isByteOrderMark = (line: SessionLine): boolean =>
   line.byteOffset === 0 && line.end - line.start === 3 && line.text === "\ufeff"

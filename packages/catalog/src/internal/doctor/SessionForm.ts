@@ -5,9 +5,6 @@ import * as Session from "@pi-sessions/core/Session"
 import { versionOf } from "@pi-sessions/core/SessionHeader"
 import { HeaderLine, SessionEntry, type SessionLine } from "@pi-sessions/core/SessionLine"
 
-export const isByteOrderMark = (line: SessionLine): boolean =>
-  line.byteOffset === 0 && line.end - line.start === 3 && line.text === "\ufeff"
-
 /** The value of a line `{"type":"session"}` without an id; undefined for other lines. */
 export const headerWithoutId = (line: SessionLine): JsonObject | undefined => {
   if (line instanceof SessionEntry || line instanceof HeaderLine) return undefined

@@ -1,6 +1,6 @@
 /** Recognizes links to Pi's credentials by the names of their targets, without touching the last target. */
+import { nameOf } from "@pi-sessions/core/FileName"
 import * as PiEnvironment from "@pi-sessions/session-file/PiEnvironment"
-import { baseName } from "../../WorkingDirectory.ts"
 
 /** Reason in the list of other files. */
 export const REASON = "a link to Pi's credentials, which are not read"
@@ -9,4 +9,4 @@ export const REASON = "a link to Pi's credentials, which are not read"
 export const LINKS_MAX = 40
 
 /** Whether a path has the name of the credentials file. Ignores case, as some file systems do. */
-export const isCredentials = (path: string): boolean => baseName(path).toLowerCase() === PiEnvironment.CREDENTIALS
+export const isCredentials = (path: string): boolean => nameOf(path).toLowerCase() === PiEnvironment.CREDENTIALS

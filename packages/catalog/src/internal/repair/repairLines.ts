@@ -6,7 +6,7 @@ import * as Session from "@pi-sessions/core/Session"
 import { CURRENT_VERSION, versionOf } from "@pi-sessions/core/SessionHeader"
 import { HeaderLine, SessionEntry, type SessionLine } from "@pi-sessions/core/SessionLine"
 import type { Change } from "../../RepairChange.ts"
-import { headerWithoutId, isByteOrderMark, isNoSession, isTree } from "../doctor/SessionForm.ts"
+import { headerWithoutId, isNoSession, isTree } from "../doctor/SessionForm.ts"
 import { asCustom } from "./mendedEntry.ts"
 
 /** Repairs the lines; undefined if the file contains no session. */
@@ -44,7 +44,7 @@ const keep = (line: SessionLine, session: Session.Session, changes: Array<Change
     else if (!line.terminated) change("a newline at its end")
     return line.standalone()
   }
-  if (isByteOrderMark(line)) {
+  if (Session.isByteOrderMark(line)) {
     change("the byte order mark is left out")
     return undefined
   }
@@ -68,7 +68,7 @@ const headerFor = (session: Session.Session, changes: Array<Change>): HeaderLine
   if (header !== undefined) {
     const isAlone =
       header.terminated &&
-      !session.lines.some((line) => line !== header && line.line === header.line && !isByteOrderMark(line))
+      !session.lines.some((line) => line !== header && line.line === header.line && !Session.isByteOrderMark(line))
     if (isAlone) return header
     const { source, start, end, line, byteOffset } = header
     changes.push({ line, byteOffset, what: "the header gets a line of its own" })

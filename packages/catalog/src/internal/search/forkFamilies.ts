@@ -1,13 +1,13 @@
 /** Groups sessions that were forked from one another, so that a search reports shared entries once. */
+import { nameOf } from "@pi-sessions/core/FileName"
 import type { CatalogSession } from "../../CatalogSession.ts"
-import { baseName } from "../../WorkingDirectory.ts"
 
 /** Sessions that were forked from one another, each after its parent. */
 export type ForkFamily = ReadonlyArray<CatalogSession>
 
 /** The session id in the name of a file, `<time>_<session id>.jsonl`, or of a container, `<session id>.v2`. */
 const idInName = (path: string): string | undefined => {
-  const name = baseName(path)
+  const name = nameOf(path)
   return /^[^_]*_(.+)\.jsonl$/.exec(name)?.[1] ?? /^(.+)\.v2$/.exec(name)?.[1]
 }
 
